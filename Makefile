@@ -1,0 +1,44 @@
+# Everything goes through .venv; `make run` and `make test` make it when it is missing.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+REQUIREMENTS := requirements.txt requirements-dev.txt
+
+.PHONY: help setup run test test-long bench lint format browser clean
+
+help:  ## what there is
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
+
+setup: $(VENV)/.installed  ## make .venv with all that is needed
+
+$(VENV)/.installed: $(REQUIREMENTS)
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --disable-pip-version-check --quiet $(foreach file,$(REQUIREMENTS),-r $(file))
+	touch $@
+
+run: setup  ## start the panel (ARGS="--port 7861" for more)
+	$(BIN)/python app.py $(ARGS)
+
+browser: setup  ## find or install a Chromium for the browser tests
+	@$(BIN)/python -m tests.browser
+
+test: setup browser  ## the tests, under five minutes
+	$(BIN)/python -m pytest -m "not long" $(ARGS)
+
+test-long: setup browser  ## soak, mass fuzz and fault runs
+	$(BIN)/python -m pytest -m long $(ARGS)
+
+bench: setup  ## measure every promise of the README
+	$(BIN)/python -m bench all
+
+lint: setup  ## style and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: setup  ## put the style right
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean:  ## remove .venv and caches
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
