@@ -1,0 +1,221 @@
+"""Long texts given in parts, and the tokens by which the next part is asked for.
+
+A token is base64url(JSON) without padding: it holds all that is needed to go on, so it survives a restart
+and never expires. The JSON has `v`, `tool` and the tool's own fields, such as `url` and `offset`.
+"""
+
+import base64
+import binascii
+import json
+import re
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from difflib import SequenceMatcher
+from typing import Any
+
+from tools.failure import Failure
+from tools.helper.text_cut import cut_end
+
+VERSION = 2
+FOOTER = "\n\n---page-info---\n"
+_LONGEST_TOKEN = 8192
+_MOST_ISSUED = 1000
+_ALIKE = 0.9
+"""How alike a retyped token must be to one that was issued; an edit or two in a token stays above it."""
+_WRAPPING = "`'\"<>()[]{}.,;:="
+_ALPHABET = re.compile(r"[A-Za-z0-9_-]+")
+_SHORTEST_PART = 40
+_FIELDS: Mapping[str, type] = {
+    **dict.fromkeys(("url", "file_type"), str),
+    **dict.fromkeys(("offset", "page_index", "page_char_offset", "file_idx", "file_offset"), int),
+    **dict.fromkeys(("pdf_page_index", "pdf_page_char_offset"), int),
+    "matched": list,
+}
+"""The type of each field, in the tokens of every tool. Numbers count from 0."""
+
+
+class InvalidTokenError(Failure):
+    """A continuation token that can't be used: "invalid_token", "token_of_other_tool", "token_version"."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """A paged result: `result` is what the model reads, `text` the part of the whole text in it.
+
+    `end` is where the next part begins; `next_token` is None when there is nothing more.
+    """
+
+    result: str
+    text: str
+    end: int
+    next_token: str | None
+
+
+@dataclass(frozen=True)
+class PagedResult:
+    """A paged result read back. `text` still has its header; `facts` are the footer's further lines."""
+
+    text: str
+    has_more: bool = False
+    next_token: str | None = None
+    facts: Mapping[str, str] = field(default_factory=dict)
+
+
+class _Issued:
+    """The tokens that this process gave out, newest last. May be used from any thread."""
+
+    def __init__(self) -> None:
+        self._tokens: OrderedDict[str, None] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def add(self, token: str) -> None:
+        with self._lock:
+            self._tokens[token] = None
+            self._tokens.move_to_end(token)
+            if len(self._tokens) > _MOST_ISSUED:
+                self._tokens.popitem(last=False)
+
+    def __contains__(self, token: str) -> bool:
+        return token in self._tokens
+
+    def nearest(self, token: str) -> str | None:
+        """The issued token that `token` must have been, or None where none or several come close."""
+        with self._lock:
+            candidates = [known for known in self._tokens if abs(len(known) - len(token)) < len(token) // 8]
+        ranked = sorted(((_likeness(token, known), known) for known in candidates), reverse=True)
+        if not ranked or ranked[0][0] < _ALIKE or (len(ranked) > 1 and ranked[0][0] == ranked[1][0]):
+            return None
+        return ranked[0][1]
+
+
+_issued = _Issued()
+
+
+def make_token(tool: str, **fields: Any) -> str:
+    """A token for the next part: `make_token("scrape_url", url=…, offset=…)`."""
+    token = _encoded({"v": VERSION, "tool": tool, **fields})
+    _issued.add(token)
+    return token
+
+
+def parse_token(token: str, tool: str, *fields: str) -> dict[str, Any]:
+    """What a token of `tool` holds; each of `fields` is there.
+
+    A token that this process did not issue, but that is an edit or two away from one that it did, is
+    taken for that one: an edit in base64 may name another address, and that must not be fetched. Raises
+    InvalidTokenError.
+    """
+    cleaned = _cleaned(token)
+    if cleaned not in _issued:
+        cleaned = _as_issued(cleaned, tool, fields)
+    return _decoded(cleaned, tool, fields)
+
+
+def was_repaired(token: str, parsed: Mapping[str, Any]) -> bool:
+    """Whether what `parse_token` gave was another token's than the one that was given."""
+    return _cleaned(token) != _encoded(parsed)
+
+
+def _encoded(payload: Mapping[str, Any]) -> str:
+    compact = json.dumps(payload, separators=(",", ":"), ensure_ascii=False)
+    return base64.urlsafe_b64encode(compact.encode()).rstrip(b"=").decode()
+
+
+def _cleaned(token: str) -> str:
+    """The token without what models put around it."""
+    return "".join(token.split()).strip(_WRAPPING).replace("+", "-").replace("/", "_")
+
+
+def _as_issued(token: str, tool: str, fields: tuple[str, ...]) -> str:
+    known = _issued.nearest(token)
+    if known is None:
+        return token
+    try:
+        given, original = _decoded(token, tool, fields), _decoded(known, tool, fields)
+    except InvalidTokenError:
+        return known
+    return token if given.get("url") == original.get("url") else known
+
+
+def _decoded(token: str, tool: str, fields: tuple[str, ...]) -> dict[str, Any]:
+    payload = _payload(token)
+    if payload.get("v") != VERSION:
+        raise InvalidTokenError("token_version")
+    if payload.get("tool") != tool:
+        raise InvalidTokenError("token_of_other_tool", tool=str(payload.get("tool"))[:40])
+    if not all(_is_sound(name, payload[name]) for name in payload.keys() & _FIELDS.keys()):
+        raise InvalidTokenError("invalid_token")
+    if not payload.keys() >= set(fields):
+        raise InvalidTokenError("invalid_token")
+    return payload
+
+
+def _payload(token: str) -> dict[str, Any]:
+    if len(token) > _LONGEST_TOKEN or not _ALPHABET.fullmatch(token):
+        raise InvalidTokenError("invalid_token")
+    try:
+        payload = json.loads(base64.urlsafe_b64decode(token + "=" * (-len(token) % 4)))
+    except (binascii.Error, ValueError, RecursionError) as error:
+        raise InvalidTokenError("invalid_token") from error
+    if not isinstance(payload, dict):
+        raise InvalidTokenError("invalid_token")
+    return payload
+
+
+def _is_sound(name: str, value: Any) -> bool:
+    if isinstance(value, int) and not 0 <= value <= 10**9:
+        return False
+    return type(value) is _FIELDS[name]
+
+
+def _likeness(one: str, other: str) -> float:
+    """From 0 to 1. The quick bounds come first: the exact figure takes a tenth of a millisecond."""
+    matcher = SequenceMatcher(None, one, other, autojunk=False)
+    if matcher.quick_ratio() < _ALIKE:
+        return 0.0
+    return matcher.ratio()
+
+
+def format_paged_result(text: str, next_token: str | None, facts: Mapping[str, str] | None = None) -> str:
+    """The text with its footer; without one when there is nothing more. `facts` are further lines of it."""
+    if next_token is None:
+        return text
+    lines = {"has_more": "true", "next_token": next_token, **(facts or {})}
+    return text + FOOTER + "\n".join(f"{name}: {value}" for name, value in lines.items())
+
+
+def parse_paged_result(result: str) -> PagedResult:
+    """A result of `format_paged_result` taken apart; any other text is a result with nothing more."""
+    text, found, footer = result.rpartition(FOOTER)
+    lines = dict(line.split(": ", 1) for line in footer.split("\n") if ": " in line)
+    token = lines.pop("next_token", None)
+    if not found or lines.pop("has_more", None) != "true" or token is None:
+        return PagedResult(result)
+    return PagedResult(text, True, token, lines)
+
+
+def format_page_to_limit(
+    text: str,
+    offset: int,
+    limit: int,
+    tool: str,
+    fields_at: Callable[[int], Mapping[str, Any]],
+    header: str = "",
+    facts: Mapping[str, str] | None = None,
+) -> Part:
+    """The part of `text` from `offset` on whose whole result, header and footer included, fits `limit`.
+
+    `fields_at(end)` are the fields of the token for the part that begins at `end`. The parts, joined,
+    are the text. Raises Failure "max_chars_too_small" where not even a short part fits.
+    """
+    if len(header) + len(text) - offset <= limit:
+        return Part(header + text[offset:], text[offset:], len(text), None)
+    longest_token = _encoded({"v": VERSION, "tool": tool, **fields_at(len(text))})
+    room = limit - len(header) - len(format_paged_result("", longest_token, facts))
+    if room < _SHORTEST_PART:
+        raise Failure("max_chars_too_small", needed=limit - room + _SHORTEST_PART)
+    end = cut_end(text, offset, room)
+    token = make_token(tool, **fields_at(end))
+    return Part(format_paged_result(header + text[offset:end], token, facts), text[offset:end], end, token)
