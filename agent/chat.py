@@ -1,10 +1,23 @@
 """One streamed turn with a model server: what is asked, and the pieces that come back."""
 
-from collections.abc import Iterator
+import json
+import secrets
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future
+from contextlib import closing
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Protocol
 
+import httpx
+
+from agent.chat_errors import TRANSPORT_ERRORS, cut_failure, line_failure, page_failure, transport_failure
+from agent.chat_errors import ModelFailure as ModelFailure
+from agent.connection import Connection, version_numbers
 from agent.events import Message
+from agent.ndjson import read_lines
+from agent.wire import arguments_object, wire_keep_alive, wire_messages
 from tools.cancel import Cancel
 
 Think = bool | str | None
@@ -62,3 +75,183 @@ class ChatServer(Protocol):
         Ends without an End only when `cancel` was set. Raises ModelFailure for everything else.
         """
         ...
+
+
+class OllamaChat(Connection):
+    """The chat of an Ollama server: one streaming method beside those of `ollama.Client`.
+
+    A run has a client of its own: `cancel` cuts every connection that it has.
+    """
+
+    def __init__(self, host: str, *, silence: float = 600.0, connect: float = 5.0) -> None:
+        super().__init__(host, silence=silence, connect=connect)
+        self._ids: set[str] = set()
+        self._streams_calls: bool | None = None
+
+    def stream(self, request: ChatRequest, cancel: Cancel) -> Iterator[Piece | End]:
+        """One turn, as `ChatServer.stream` describes it (api/types.go, ChatRequest and ChatResponse).
+
+        A line that can't be read is a Piece with `bad_line`. Closing the iterator ends the request.
+        """
+        try:
+            response = self._opened(request, cancel)
+            if response is None:
+                return
+            with closing(response), cancel.calling(self.hang_up):
+                yield from self._turn(response, request.model, cancel)
+        except TRANSPORT_ERRORS as error:
+            if not cancel.is_set():
+                raise transport_failure(
+                    error, host=self.host, model=request.model, silence=self.silence
+                ) from error
+        except ModelFailure:
+            if not cancel.is_set():
+                raise
+
+    def _opened(self, request: ChatRequest, cancel: Cancel) -> httpx.Response | None:
+        """The response with its headers; None when cancelled before.
+
+        Looking up a name and connecting can't be interrupted, so that happens in a thread, which is
+        left to itself when the run is cancelled.
+        """
+        future: Future[httpx.Response] = Future()
+        waiting = threading.Event()
+        threading.Thread(
+            target=_settle, args=(future, partial(self._send, request, cancel)), daemon=True
+        ).start()
+        future.add_done_callback(lambda _: waiting.set())
+        with cancel.calling(waiting.set):
+            waiting.wait()
+        if cancel.is_set():
+            self.hang_up()
+            future.add_done_callback(_close)
+            return None
+        return future.result()
+
+    def _send(self, request: ChatRequest, cancel: Cancel) -> httpx.Response:
+        def trace(event: str, info: Mapping[str, Any]) -> None:
+            self._note(event, info)
+            if cancel.is_set():
+                self.hang_up()
+
+        streamed = not request.tools or self._can_stream_calls()
+        return self._client.send(
+            self._client.build_request(
+                "POST", "/api/chat", content=_body(request, streamed), extensions={"trace": trace}
+            ),
+            stream=True,
+        )
+
+    def _can_stream_calls(self) -> bool:
+        """Whether the server finds calls in a stream: before 0.4.6 it did so in a whole answer only."""
+        if self._streams_calls is None:
+            self._streams_calls = version_numbers(self.version()) >= (0, 4, 6)
+        return self._streams_calls
+
+    def _turn(self, response: httpx.Response, model: str, cancel: Cancel) -> Iterator[Piece | End]:
+        kind = response.headers.get("content-type", "")
+        if response.status_code != 200:
+            raise self.status_failure(response, _beginning(response), model)
+        if "html" in kind:
+            raise page_failure(kind, host=self.host, model=model)
+        for line in read_lines(response.iter_bytes()):
+            if cancel.is_set():
+                return
+            if isinstance(line, str):
+                yield Piece(bad_line=line)
+                continue
+            message, done = line.get("message"), line.get("done")
+            if message is None and done:
+                message = {}
+            if not isinstance(message, dict) or line.get("error"):
+                raise line_failure(line, host=self.host, model=model)
+            text, thinking = _said(message.get("content")), _said(message.get("thinking"))
+            if text or thinking:
+                yield Piece(text, thinking)
+            if made := message.get("tool_calls"):
+                yield from self._calls(made)
+            if done:
+                yield _end(line)
+                return
+        raise cut_failure(host=self.host, model=model)
+
+    def _calls(self, made: Any) -> Iterator[Piece]:
+        """Each entry is a call of its own: some servers give all of them the index 0, or no id."""
+        for entry in made if isinstance(made, list) else [made]:
+            function = entry.get("function") if isinstance(entry, dict) else None
+            name = function.get("name") if isinstance(function, dict) else None
+            if not isinstance(function, dict) or not isinstance(name, str):
+                yield Piece(bad_line=json.dumps(entry, ensure_ascii=False))
+                continue
+            arguments = arguments_object(function.get("arguments"))
+            if arguments is None:  # the call is answered with what is missing, and the notice says why
+                yield Piece(bad_line=json.dumps(function, ensure_ascii=False))
+            yield Piece(calls=(Call(self._own_id(entry.get("id")), name, arguments or {}),))
+
+    def _own_id(self, given: Any) -> str:
+        """The server's id, or a new one where it gave none or the same again."""
+        chosen = given if isinstance(given, str) and given and given not in self._ids else ""
+        chosen = chosen or f"call_{secrets.token_hex(4)}"
+        self._ids.add(chosen)
+        return chosen
+
+
+def _body(request: ChatRequest, streamed: bool) -> bytes:
+    """The request as JSON. Nothing is to be lost without a word: a prompt that is too long is refused
+    (`truncate`), and a full window ends the answer (`shift`)."""
+    body: dict[str, Any] = {
+        "model": request.model,
+        "messages": wire_messages(request.messages),
+        "stream": streamed,
+        "options": {"num_ctx": request.num_ctx},
+        "keep_alive": wire_keep_alive(request.keep_alive),
+        "truncate": False,
+        "shift": False,
+    }
+    if request.tools:
+        body["tools"] = request.tools
+    if request.think is not None:
+        body["think"] = request.think
+    return json.dumps(body).encode()  # ASCII, so that half a surrogate pair in a text does no harm
+
+
+def _said(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False) if value else ""
+
+
+def _end(line: Mapping[str, Any]) -> End:
+    counts = {key: value for key, value in line.items() if key.endswith(("_count", "_duration"))}
+    reason = line.get("done_reason")
+    return End(
+        reason=reason if isinstance(reason, str) and reason else "stop",
+        prompt_tokens=_whole(counts.get("prompt_eval_count")),
+        answer_tokens=_whole(counts.get("eval_count")),
+        seconds=(_whole(counts.get("total_duration")) or 0) / 1e9,
+        details=counts,
+    )
+
+
+def _whole(value: Any) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _beginning(response: httpx.Response) -> bytes:
+    """The body of an error, or as much of it as makes sense to read."""
+    body = bytearray()
+    for piece in response.iter_bytes():
+        body += piece
+        if len(body) > 65_536:
+            break
+    return bytes(body)
+
+
+def _settle(future: Future[httpx.Response], work: Callable[[], httpx.Response]) -> None:
+    try:
+        future.set_result(work())
+    except BaseException as error:
+        future.set_exception(error)
+
+
+def _close(future: Future[httpx.Response]) -> None:
+    if future.exception() is None:
+        future.result().close()

@@ -1,0 +1,42 @@
+"""Newline-delimited JSON, read as it arrives (github.com/ndjson/ndjson-spec), forgiving what servers do."""
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+_decode = json.JSONDecoder(parse_constant=lambda name: None).raw_decode  # NaN could not be sent back
+
+
+def read_lines(pieces: Iterable[bytes]) -> Iterator[dict[str, Any] | str]:
+    """The objects of the stream; a line that is none as its text.
+
+    Pieces may be cut anywhere, inside a character too. Bytes that are no UTF-8 become U+FFFD. Blank
+    lines are skipped, and so is an unreadable last line without its line feed: the stream was cut there.
+    """
+    rest = bytearray()
+    for piece in pieces:
+        rest += piece
+        if b"\n" in piece:
+            *lines, rest = rest.split(b"\n")
+            for line in lines:
+                if text := line.decode("utf-8", "replace").strip():
+                    yield _object(text)
+    last = _object(rest.decode("utf-8", "replace").strip())
+    if isinstance(last, dict):
+        yield last
+
+
+def _object(text: str) -> dict[str, Any] | str:
+    try:
+        value, end = _decode(text)
+        if "\\ud" in text or "\\uD" in text:
+            value, _ = _decode(_without_lone_surrogates(value))
+    except (ValueError, RecursionError):
+        return text
+    return value if isinstance(value, dict) and end == len(text) else text
+
+
+def _without_lone_surrogates(value: Any) -> str:
+    """JSON of the value in which half a surrogate pair, which no UTF-8 can hold, is U+FFFD."""
+    text = json.dumps(value, ensure_ascii=False)
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
