@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from tools.failure import Failure
 from tools.helper.pagination import (
     InvalidTokenError,
+    Part,
     format_page_to_limit,
     format_paged_result,
     make_token,
@@ -47,32 +48,29 @@ PIECES = [
 texts = st.lists(st.sampled_from(PIECES), max_size=120).map("".join)
 
 
-def parts_of(text: str, limit: int, header: str = "") -> list[str]:
+def parts_of(text: str, limit: int, title: str = "") -> list[str]:
     """The texts of all parts, each checked against the limit, got by following the tokens."""
-    found, offset = [], 0
-    while True:
+    parts: list[Part] = []
+    while not parts or parts[-1].next_token:
+        offset = parts[-1].end if parts else 0
+        if parts:
+            assert parse_token(parts[-1].next_token or "", "scrape_url", "url", "offset")["offset"] == offset
         part = format_page_to_limit(
-            text,
-            offset,
-            limit,
-            "scrape_url",
-            lambda end: {"url": "https://a.example/", "offset": end},
-            header,
+            text, offset, limit, "scrape_url", lambda end: {"url": "https://a.example/", "offset": end}, title
         )
         assert len(part.result) <= limit
         read = parse_paged_result(part.result)
-        assert (read.text, read.next_token) == (header + part.text, part.next_token)
-        found.append(part.text)
-        if part.next_token is None:
-            return found
-        offset, header = parse_token(part.next_token, "scrape_url", "url", "offset")["offset"], ""
-        assert offset == part.end
+        assert (read.text, read.next_token) == (("" if parts else title) + part.text, part.next_token)
+        parts.append(part)
+    assert [part.number for part in parts] == list(range(1, len(parts) + 1))
+    assert {part.of for part in parts} == {len(parts)}
+    return [part.text for part in parts]
 
 
 @given(texts, st.integers(240, 700), st.sampled_from(["", "# A title\n\n"]))
 @settings(max_examples=150, deadline=None)
-def test_the_parts_joined_are_the_text(text: str, limit: int, header: str) -> None:
-    parts = parts_of(text, limit, header)
+def test_the_parts_joined_are_the_text(text: str, limit: int, title: str) -> None:
+    parts = parts_of(text, limit, title)
     assert "".join(parts) == text
     assert all(parts) or parts == [""]
 

@@ -10,7 +10,7 @@ import json
 import re
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from typing import Any
@@ -19,7 +19,8 @@ from tools.failure import Failure
 from tools.helper.text_cut import cut_end
 
 VERSION = 2
-FOOTER = "\n\n---page-info---\n"
+_MARK = "---page-info---"
+_FOOTER = f"\n\n{_MARK}\n"
 _LONGEST_TOKEN = 8192
 _MOST_ISSUED = 1000
 _ALIKE = 0.9
@@ -44,13 +45,16 @@ class InvalidTokenError(Failure):
 class Part:
     """A paged result: `result` is what the model reads, `text` the part of the whole text in it.
 
-    `end` is where the next part begins; `next_token` is None when there is nothing more.
+    `end` is where the next part begins; `next_token` is None when there is nothing more. It is part
+    `number`, from 1, `of` so many of this size.
     """
 
     result: str
     text: str
     end: int
     next_token: str | None
+    number: int
+    of: int
 
 
 @dataclass(frozen=True)
@@ -183,12 +187,12 @@ def format_paged_result(text: str, next_token: str | None, facts: Mapping[str, s
     if next_token is None:
         return text
     lines = {"has_more": "true", "next_token": next_token, **(facts or {})}
-    return text + FOOTER + "\n".join(f"{name}: {value}" for name, value in lines.items())
+    return text + _FOOTER + "\n".join(f"{name}: {value}" for name, value in lines.items())
 
 
 def parse_paged_result(result: str) -> PagedResult:
     """A result of `format_paged_result` taken apart; any other text is a result with nothing more."""
-    text, found, footer = result.rpartition(FOOTER)
+    text, found, footer = result.rpartition(_FOOTER)
     lines = dict(line.split(": ", 1) for line in footer.split("\n") if ": " in line)
     token = lines.pop("next_token", None)
     if not found or lines.pop("has_more", None) != "true" or token is None:
@@ -202,20 +206,44 @@ def format_page_to_limit(
     limit: int,
     tool: str,
     fields_at: Callable[[int], Mapping[str, Any]],
-    header: str = "",
+    title: str = "",
+    note: str = "",
     facts: Mapping[str, str] | None = None,
 ) -> Part:
-    """The part of `text` from `offset` on whose whole result, header and footer included, fits `limit`.
+    """The part of `text` from `offset` on whose whole result, footer included, fits `limit`.
 
-    `fields_at(end)` are the fields of the token for the part that begins at `end`. The parts, joined,
-    are the text. Raises Failure "max_chars_too_small" where not even a short part fits.
+    `fields_at(end)` are the fields of the token for the part that begins at `end`. `title` stands before
+    the first part, `note` before this one; neither belongs to the text, whose parts, joined, are whole.
+    Raises Failure "max_chars_too_small" where not even a short part fits.
     """
-    if len(header) + len(text) - offset <= limit:
-        return Part(header + text[offset:], text[offset:], len(text), None)
     longest_token = _encoded({"v": VERSION, "tool": tool, **fields_at(len(text))})
-    room = limit - len(header) - len(format_paged_result("", longest_token, facts))
-    if room < _SHORTEST_PART:
-        raise Failure("max_chars_too_small", needed=limit - room + _SHORTEST_PART)
-    end = cut_end(text, offset, room)
-    token = make_token(tool, **fields_at(end))
-    return Part(format_paged_result(header + text[offset:end], token, facts), text[offset:end], end, token)
+    room = limit - len(format_paged_result("", longest_token, facts))
+    if len(title) > room // 3:
+        title = ""  # it may take a third of the first part; a longer one gives way to the text
+    header = (title if offset == 0 else "") + note
+    if len(header) + len(text) - offset <= limit:
+        end, token = len(text), None
+    elif room - len(header) < _SHORTEST_PART:
+        raise Failure("max_chars_too_small", needed=limit - room + len(header) + _SHORTEST_PART)
+    else:
+        end = cut_end(text, offset, room - len(header))
+        token = make_token(tool, **fields_at(end))
+    part = text[offset:end]
+    before = [cut for cut in _cuts(text, 0, limit, room, len(title)) if cut <= offset] if offset else []
+    after = list(_cuts(text, end, limit, room, 0))
+    result = format_paged_result(header + part, token, facts)
+    return Part(result, part, end, token, len(before) + 1, len(before) + 1 + len(after))
+
+
+def _cuts(text: str, start: int, limit: int, room: int, title: int) -> Iterator[int]:
+    """Where the parts end that are read one after the other from `start` on; the last has no footer."""
+    while start < len(text):
+        whole = len(text) - start + title <= limit
+        start = len(text) if whole else cut_end(text, start, max(room - title, _SHORTEST_PART))
+        title = 0
+        yield start
+
+
+def without_footer_mark(text: str) -> str:
+    """The text of a source with the footer's own mark made harmless: a page could forge one."""
+    return text.replace(_MARK, _MARK.replace("-page", "- page").replace("info-", "info -"))

@@ -1,0 +1,160 @@
+"""A web page as a tree of what a reader sees, and what the page tells about itself."""
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import dropwhile
+from typing import Any
+from urllib.parse import urljoin
+
+from tools.helper.plain_text import one_line
+
+_HUGE_TAG = re.compile(r"<([a-zA-Z][^\s<>/]*)[^<>]{20000,}>")
+"""A tag whose attributes are data: parsing them takes time that grows with their square."""
+_HEAD_TAGS = frozenset({"title", "meta", "link", "script", "style", "base", "noscript", "template"})
+_UNSEEN_TAGS = ("script", "style", "template", "noscript", "object", "svg", "iframe", "canvas", "dialog")
+_UNSEEN_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0(?![.\d])", re.I)
+_APP_ROOTS = frozenset({"root", "app", "__next", "__nuxt", "___gatsby", "svelte", "ember-app"})
+_LONGEST_TITLE = 200
+
+
+@dataclass(frozen=True)
+class PageSigns:
+    """What a page says beside its text. `article` is the text that it gives to search engines."""
+
+    title: str
+    description: str
+    article: str
+    free: bool
+    scripts: int
+    without_scripts: str
+    app_root: bool
+
+
+def parse_page(html: str) -> Any:
+    """The page as an lxml tree. Raises ValueError where there is nothing to parse."""
+    from lxml import etree
+    from lxml.html import HTMLParser, document_fromstring
+
+    parser = HTMLParser(encoding="utf-8", remove_comments=True, remove_pis=True, huge_tree=True)
+    try:
+        cleaned = _HUGE_TAG.sub(r"<\1>", _without_comments(html))
+        tree = document_fromstring(cleaned.encode("utf-8", "replace"), parser=parser)
+    except etree.LxmlError as error:
+        raise ValueError(str(error)) from error
+    _begin_body(tree)
+    return tree
+
+
+def _begin_body(tree: Any) -> None:
+    """Where a page leaves out its body tag, libxml2 takes `article` or `main` for a part of the head."""
+    head, body = tree.find("head"), tree.find("body")
+    strays = [] if head is None else list(dropwhile(lambda node: node.tag in _HEAD_TAGS, head))
+    if strays:
+        if body is None:
+            body = tree.makeelement("body")
+            tree.append(body)
+        for place, node in enumerate(strays):
+            body.insert(place, node)
+
+
+def _without_comments(html: str) -> str:
+    """libxml2 drops comments too, but takes minutes over thousands that are never closed."""
+    kept, start = [], 0
+    while (opened := html.find("<!--", start)) >= 0:
+        closed = html.find("-->", opened + 2)
+        kept.append(html[start:opened])
+        if closed < 0:
+            return "".join(kept) + html[opened:].replace("<!--", "")
+        start = closed + 3
+    return "".join(kept) + html[start:]
+
+
+def page_signs(tree: Any) -> PageSigns:
+    """To be read before `keep_visible`, which drops most of it."""
+    meta = _meta(tree)
+    articles = list(_linked_data(tree))
+    heading = tree.xpath("string((//h1)[1])")
+    title = meta.get("og:title") or tree.findtext(".//title") or heading
+    return PageSigns(
+        title=one_line(title, _LONGEST_TITLE),
+        description=one_line(meta.get("og:description") or meta.get("description", ""), 500),
+        article=max((entry["articleBody"] for entry in articles if _is_text(entry)), key=len, default=""),
+        free=not any(str(entry.get("isAccessibleForFree")).lower() == "false" for entry in articles),
+        scripts=len(tree.findall(".//script")),
+        without_scripts=one_line(" ".join(node.text_content() for node in tree.iter("noscript")), 2000),
+        app_root=any(node.get("id") in _APP_ROOTS for node in tree.iter("div")),
+    )
+
+
+def keep_visible(tree: Any, url: str) -> None:
+    """Drop what no reader sees, and make the addresses of links whole; links that lead nowhere lose theirs.
+
+    Only what a tag itself says is known: a style sheet may hide more.
+    """
+    for node in list(tree.iter(*_UNSEEN_TAGS)):
+        node.drop_tree()
+    hidden = tree.xpath(".//*[@hidden or @style]")
+    for node in hidden:
+        if node.tag != "body" and _is_hidden(node):
+            node.drop_tree()
+    base = urljoin(url, next((node.get("href") for node in tree.iter("base") if node.get("href")), ""))
+    for link in tree.iter("a"):
+        link.set("href", _whole_address(link.get("href", ""), base))
+
+
+def visible_length(tree: Any) -> int:
+    """How many characters of text a reader can see, each run of white space counted as one."""
+    body = tree.find("body")
+    return len(" ".join((tree if body is None else body).text_content().split()))
+
+
+def _is_hidden(node: Any) -> bool:
+    by_attribute = node.get("hidden", "until-found").lower() != "until-found"
+    return by_attribute or bool(_UNSEEN_STYLE.search(node.get("style", "")))
+
+
+def _whole_address(href: str, base: str) -> str:
+    """The address that a link leads to, or "" within the page and to what is no page."""
+    if href.startswith("#"):
+        return ""
+    try:
+        address = urljoin(base, href.strip())
+    except ValueError:
+        return ""
+    return address if address.startswith(("http://", "https://")) and len(address) < 2048 else ""
+
+
+def _meta(tree: Any) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for node in tree.iter("meta"):
+        name = (node.get("property") or node.get("name") or "").lower()
+        if node.get("content"):
+            found.setdefault(name, node.get("content"))
+    return found
+
+
+def _linked_data(tree: Any) -> Iterator[dict[str, Any]]:
+    """The objects of the page's JSON-LD (schema.org); what can't be parsed is no statement."""
+    for node in tree.iter("script"):
+        if node.get("type", "").strip().lower() == "application/ld+json":
+            try:
+                yield from _objects(json.loads(node.text or "null", strict=False))
+            except (ValueError, RecursionError):
+                continue
+
+
+def _objects(value: Any) -> Iterator[dict[str, Any]]:
+    inner: Iterable[Any] = ()
+    if isinstance(value, dict):
+        yield value
+        inner = value.get("@graph") or ()
+    elif isinstance(value, list):
+        inner = value
+    for entry in inner if isinstance(inner, list) else ():
+        yield from _objects(entry)
+
+
+def _is_text(entry: dict[str, Any]) -> bool:
+    return isinstance(entry.get("articleBody"), str)
