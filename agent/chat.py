@@ -14,7 +14,7 @@ import httpx
 
 from agent.chat_errors import TRANSPORT_ERRORS, cut_failure, line_failure, page_failure, transport_failure
 from agent.chat_errors import ModelFailure as ModelFailure
-from agent.connection import Connection, version_numbers
+from agent.connection import Connection, shut_down, version_numbers
 from agent.events import Message
 from agent.ndjson import read_lines
 from agent.wire import arguments_object, wire_keep_alive, wire_messages
@@ -80,11 +80,11 @@ class ChatServer(Protocol):
 class OllamaChat(Connection):
     """The chat of an Ollama server: one streaming method beside those of `ollama.Client`.
 
-    A run has a client of its own: `cancel` cuts every connection that it has.
+    A run has a client of its own, and each of its turns a connection of its own, which Stop can cut.
     """
 
     def __init__(self, host: str, *, silence: float = 600.0, connect: float = 5.0) -> None:
-        super().__init__(host, silence=silence, connect=connect)
+        super().__init__(host, silence=silence, connect=connect, keep_alive=False)
         self._ids: set[str] = set()
         self._streams_calls: bool | None = None
 
@@ -97,7 +97,8 @@ class OllamaChat(Connection):
             response = self._opened(request, cancel)
             if response is None:
                 return
-            with closing(response), cancel.calling(self.hang_up):
+            own = partial(shut_down, response.extensions["network_stream"])
+            with closing(response), cancel.calling(own):
                 yield from self._turn(response, request.model, cancel)
         except TRANSPORT_ERRORS as error:
             if not cancel.is_set():
@@ -114,33 +115,28 @@ class OllamaChat(Connection):
         Looking up a name and connecting can't be interrupted, so that happens in a thread, which is
         left to itself when the run is cancelled.
         """
+        if cancel.is_set():
+            return None
         future: Future[httpx.Response] = Future()
+        connections: list[Any] = []
+        send = partial(self._send, request, partial(_note, connections, cancel))
         waiting = threading.Event()
-        threading.Thread(
-            target=_settle, args=(future, partial(self._send, request, cancel)), daemon=True
-        ).start()
         future.add_done_callback(lambda _: waiting.set())
+        threading.Thread(target=_settle, args=(future, send), daemon=True).start()
         with cancel.calling(waiting.set):
             waiting.wait()
         if cancel.is_set():
-            self.hang_up()
+            for connection in connections:
+                shut_down(connection)
             future.add_done_callback(_close)
             return None
         return future.result()
 
-    def _send(self, request: ChatRequest, cancel: Cancel) -> httpx.Response:
-        def trace(event: str, info: Mapping[str, Any]) -> None:
-            self._note(event, info)
-            if cancel.is_set():
-                self.hang_up()
-
+    def _send(self, request: ChatRequest, trace: Callable[..., None]) -> httpx.Response:
         streamed = not request.tools or self._can_stream_calls()
-        return self._client.send(
-            self._client.build_request(
-                "POST", "/api/chat", content=_body(request, streamed), extensions={"trace": trace}
-            ),
-            stream=True,
-        )
+        body = _body(request, streamed)
+        post = self._client.build_request("POST", "/api/chat", content=body, extensions={"trace": trace})
+        return self._client.send(post, stream=True)
 
     def _can_stream_calls(self) -> bool:
         """Whether the server finds calls in a stream: before 0.4.6 it did so in a whole answer only."""
@@ -243,6 +239,15 @@ def _beginning(response: httpx.Response) -> bytes:
         if len(body) > 65_536:
             break
     return bytes(body)
+
+
+def _note(connections: list[Any], cancel: Cancel, event: str, info: Mapping[str, Any]) -> None:
+    """Keep a connection as soon as it stands; httpcore shows it to a `trace` only. None stands for long
+    after the end of the run."""
+    if event.endswith(("connect_tcp.complete", "start_tls.complete")):
+        connections.append(info["return_value"])
+        if cancel.is_set():
+            shut_down(info["return_value"])
 
 
 def _settle(future: Future[httpx.Response], work: Callable[[], httpx.Response]) -> None:

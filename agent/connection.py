@@ -5,7 +5,6 @@ import ipaddress
 import json
 import re
 import socket
-from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -13,8 +12,6 @@ import httpx
 import ollama
 
 from agent.chat_errors import TRANSPORT_ERRORS, ModelFailure, page_failure, status_failure, transport_failure
-
-Trace = Callable[[str, Mapping[str, Any]], None]
 
 _LOCAL_SUFFIXES = (".localhost", ".local", ".internal", ".lan", ".home.arpa")
 
@@ -25,13 +22,15 @@ class Connection(ollama.Client):
     A redirect is not followed: whoever runs the server at that address must not send chats elsewhere.
     A local server is reached directly, whatever proxy the environment names. `silence` is how long a
     server may say nothing, loading of the model included; `connect` how long a connection may take to
-    stand; both in seconds. Requests may be made from several threads.
+    stand; both in seconds. Without `keep_alive` every request has a connection of its own. Requests may
+    be made from several threads.
     """
 
-    def __init__(self, host: str, *, silence: float = 600.0, connect: float = 5.0) -> None:
+    def __init__(
+        self, host: str, *, silence: float = 600.0, connect: float = 5.0, keep_alive: bool = True
+    ) -> None:
         self.host = host
         self.silence = silence
-        self._sockets: set[Any] = set()
         url = urlsplit(host)
         secure = url.scheme == "https"
         direct = _is_local(url.hostname or "")
@@ -43,7 +42,7 @@ class Connection(ollama.Client):
                 verify=secure,  # reading the certificates takes 20 ms, which http does not need
                 trust_env=secure or not direct,
                 mounts={"all://": None, "http://": None, "https://": None} if direct else None,
-                event_hooks={"request": [self._watch]},
+                limits=httpx.Limits(max_keepalive_connections=20 if keep_alive else 0),
             )
         except (
             ImportError,
@@ -85,20 +84,6 @@ class Connection(ollama.Client):
         location = answer.headers.get("location", "")
         return status_failure(answer.status_code, body, host=self.host, model=model, location=location)
 
-    def hang_up(self) -> None:
-        """Shut every connection down, from any thread: a blocked read ends at once."""
-        for connection in list(self._sockets):
-            _shut_down(connection)
-
-    def _watch(self, request: httpx.Request) -> None:
-        request.extensions.setdefault("trace", self._note)
-
-    def _note(self, event: str, info: Mapping[str, Any]) -> None:
-        """Keeps the sockets that httpcore opens; it shows them to a `trace` only."""
-        if event.endswith(("connect_tcp.complete", "start_tls.complete")):
-            self._sockets.difference_update([known for known in self._sockets if not _is_open(known)])
-            self._sockets.add(info["return_value"])
-
 
 def version_numbers(version: str) -> tuple[int, ...]:
     """A version such as "0.12.3-rc1" to compare by. One that tells nothing counts as new: an Ollama that
@@ -108,13 +93,10 @@ def version_numbers(version: str) -> tuple[int, ...]:
     return numbers if any(numbers) else (9_999,)
 
 
-def _shut_down(connection: Any) -> None:
+def shut_down(connection: Any) -> None:
+    """Shut one connection of httpcore down, from any thread: a blocked read or write on it ends at once."""
     with contextlib.suppress(OSError):  # it may have ended by itself meanwhile
         connection.get_extra_info("socket").shutdown(socket.SHUT_RDWR)
-
-
-def _is_open(connection: Any) -> bool:
-    return bool(connection.get_extra_info("socket").fileno() >= 0)
 
 
 def _is_local(host: str) -> bool:

@@ -147,9 +147,7 @@ def test_a_server_that_does_not_tell_its_version():
         assert check_ollama(server.url).version == ""
 
 
-@pytest.mark.parametrize(
-    "address", ["http://127.0.0.1:9", "not an address", "http://a..b", "127.0.0.1:99999"]
-)
+@pytest.mark.parametrize("address", ["http://127.0.0.1:9", "no address", "http://a..b", "127.0.0.1:99999"])
 def test_nothing_at_the_address_is_told_and_never_an_empty_list(address):
     with pytest.raises(ModelFailure) as caught:
         check_ollama(address)

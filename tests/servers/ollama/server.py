@@ -37,7 +37,7 @@ class ScriptedOllama(LoopbackServer):
     ) -> None:
         super().__init__(port)
         self.version = version
-        self._numbers = tuple(int(part) for part in (version or "0.33.0").split("-")[0].split("."))
+        self._numbers = _numbers(version)
         known = {model.name: model for model in presets(self._numbers)}
         chosen = [*known.values()] if models is None else [_model(model, known) for model in models]
         self.models: dict[str, Model] = {model.name: model for model in chosen}
@@ -188,6 +188,12 @@ class ScriptedOllama(LoopbackServer):
         if model is None:
             raise Refused(404, f"model '{name}' not found")
         return model
+
+
+def _numbers(version: str | None) -> tuple[int, ...]:
+    """What the server can do goes by these; one that tells no version, or 0.0.0, is new."""
+    told = version if version not in (None, "0.0.0") else "0.33.0"
+    return tuple(int(part) for part in told.split("-")[0].split("."))
 
 
 def _model(model: str | Model, known: Mapping[str, Model]) -> Model:
