@@ -4,6 +4,7 @@ with ScriptedOllama(chat=[call("web_search", {"query": "x"}), say("Found it.")])
     ...  # talk to ollama.url; look at ollama.chats, ollama.requests, ollama.hung_up_at
 """
 
+from tests.servers.ollama.demo import demo_script
 from tests.servers.ollama.models import Model, model, models_from, presets
 from tests.servers.ollama.server import Script, ScriptedOllama
 from tests.servers.ollama.turns import (
@@ -30,6 +31,7 @@ __all__ = [
     "call",
     "calls",
     "cut",
+    "demo_script",
     "drop",
     "error_line",
     "fail",
