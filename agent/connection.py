@@ -44,11 +44,8 @@ class Connection(ollama.Client):
                 mounts={"all://": None, "http://": None, "https://": None} if direct else None,
                 limits=httpx.Limits(max_keepalive_connections=20 if keep_alive else 0),
             )
-        except (
-            ImportError,
-            ValueError,
-            httpx.InvalidURL,
-        ) as error:  # a proxy in the environment that httpx can't use
+        except (ImportError, ValueError, httpx.InvalidURL) as error:
+            # The address, or a proxy in the environment that httpx can't use.
             raise transport_failure(error, host=host) from error
 
     def fetch(self, method: str, path: str, body: Any = None, seconds: float = 10.0) -> Any:
