@@ -220,6 +220,13 @@ def test_broken_linked_data_is_no_statement(data: str) -> None:
     assert "Rivers carry sand" in read(html).text
 
 
+def test_what_only_beautiful_soup_reads_is_read_without_what_is_hidden() -> None:
+    assert read("<button>Only a button</button><b hidden>SECRET</b>").text == "Only a button"
+    assert kind_of('<p style="display:none">SECRET</p>') == "empty_page"
+    deep = f'{WORDS}<p hidden>SECRET</p><i style="display:none">SECRET</i>' + "<div>" * 3000 + "The end."
+    assert read(deep).text == f"{WORDS.strip()}\nThe end."
+
+
 @pytest.mark.parametrize("body", [b"", b"   ", b"<html></html>", b"<!-- only this -->", b"\xef\xbb\xbf"])
 def test_an_empty_page_is_an_error(body: bytes) -> None:
     assert kind_of(body) == "empty_page"
@@ -243,6 +250,8 @@ def test_an_empty_page_is_an_error(body: bytes) -> None:
         (b"%PDF-1.7", "text/html", "pdf"),
         (b"\n\n%PDF-1.4", "application/octet-stream", "pdf"),
         (b"<p>about %PDF- files", "text/html", "html"),
+        (b"A text on %PDF- files", "text/plain", "text"),
+        (b"junk before %PDF-1.4", "application/pdf", "pdf"),
         (b"\x89PNG\r\n", "image/png", "binary"),
         (b"\x89PNG\r\n", "text/html", "binary"),
         (b"\xff\xd8\xff\xe0", "", "binary"),
@@ -267,6 +276,7 @@ def test_other_text_is_given_unchanged_and_other_files_are_refused() -> None:
 
 HOSTILE = {
     "inline tags": "<p>" + "".join(f"<span>w{n}</span> " for n in range(40_000)) + "</p>",
+    "emphasis": "<p>" + "".join(f"<em>w{n}</em> " for n in range(20_000)) + "</p>",
     "attributes": "<div " + " ".join(f"a{n}=1" for n in range(60_000)) + f"><p>{WORDS}</div>",
     "depth": "<div>" * 20_000 + WORDS,
     "open tags": "<" * 300_000 + WORDS,

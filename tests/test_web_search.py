@@ -221,8 +221,9 @@ def test_the_address_is_taken_as_people_write_it(base: str) -> None:
 def test_the_address_may_have_a_sub_path() -> None:
     assert search_address("https://example.org:8443/searxng/") == "https://example.org:8443/searxng/search"
     assert search_address("[::1]:8888") == "http://[::1]:8888/search"
-    with pytest.raises(Failure, match="no SearXNG"):
-        search_address("http://")
+    for nonsense in ("http://", "", "http://[::1", "/search"):
+        with pytest.raises(Failure, match="no SearXNG"):
+            search_address(nonsense)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from tools.failure import Failure
 from tools.helper.charset import decode_text
 from tools.helper.html_markdown import to_markdown
 from tools.helper.media_type import media_kind, media_type
-from tools.helper.page_tree import PageSigns, keep_visible, page_signs, parse_page, visible_length
+from tools.helper.page_tree import PageSigns, is_hidden, keep_visible, page_signs, parse_page, visible_length
 from tools.helper.plain_text import one_line, without_unseen
 
 log = logging.getLogger(__name__)
@@ -18,6 +18,8 @@ log = logging.getLogger(__name__)
 _ENOUGH = 200
 """A page with fewer characters may be a wall before the text rather than the text."""
 _MOST_ELEMENTS = 30_000
+_MOST_CHILDREN = 5_000
+"""Beyond these trafilatura takes seconds, and a gigabyte for 20,000 children of one paragraph."""
 _MOST_FOR_SOUP = 300_000
 _INLINE_TAGS = re.compile(r"</?(?:span|font)(?=[\s>/])[^<>]*>", re.IGNORECASE)
 """They mean nothing here, and trafilatura's time grows with the square of their number in a paragraph."""
@@ -69,7 +71,7 @@ def _read_html(html: str, url: str) -> Page:
     try:
         tree = parse_page(html)
     except ValueError:
-        return Page("", _by_beautiful_soup(html))
+        return Page("", _tidy(_by_beautiful_soup(html)))
     signs = page_signs(tree)
     keep_visible(tree, url)
     text = _tidy(_best_text(tree) or _by_beautiful_soup(html))
@@ -82,13 +84,18 @@ def _read_html(html: str, url: str) -> Page:
 def _best_text(tree: Any) -> str:
     """By trafilatura where it keeps enough of the page; by our own walk where it doesn't, and for code."""
     main = _main_part(tree)
-    if main.find(".//pre") is None and sum(1 for _ in tree.iter()) <= _MOST_ELEMENTS:
+    if main.find(".//pre") is None and not _is_unwieldy(tree):
         enough = max(_ENOUGH, visible_length(tree) // 10)
         for recall in (False, True):
             text = _by_trafilatura(tree, recall)
             if len(text) >= enough and not _is_lump(text):
                 return text
     return to_markdown(main, with_header=main.tag != "body")
+
+
+def _is_unwieldy(tree: Any) -> bool:
+    children = [len(node) for node in tree.iter()]
+    return len(children) > _MOST_ELEMENTS or max(children) > _MOST_CHILDREN
 
 
 def _main_part(tree: Any) -> Any:
@@ -132,9 +139,11 @@ def _by_beautiful_soup(html: str) -> str:
     """The last resort, for what lxml makes nothing of; it is slow, so for small pages only."""
     from bs4 import BeautifulSoup
 
-    soup = BeautifulSoup(html[:_MOST_FOR_SOUP], "html.parser")
+    if len(html) > _MOST_FOR_SOUP:
+        return ""
+    soup = BeautifulSoup(html, "html.parser")
     unwanted = ("script", "style", "noscript", "template", "head", "nav", "footer", "header", "aside")
-    for node in soup(unwanted):
+    for node in soup(lambda tag: tag.name in unwanted or is_hidden(tag.get("hidden"), tag.get("style"))):
         node.decompose()
     root = soup.find("article") or soup.find("main") or soup
     return root.get_text("\n", strip=True)

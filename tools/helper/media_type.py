@@ -22,9 +22,10 @@ _UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
 def media_kind(body: bytes, content_type: str) -> Media:
     """Whether a body is a page, other text, a PDF, or nothing that can be read as text."""
     start = body[:1024]
-    if b"%PDF-" in start and not start.lstrip().startswith(b"<"):
-        return "pdf"
     declared = media_type(content_type)
+    may_be_pdf = declared == "application/pdf" or declared in _UNTOLD
+    if start.lstrip().startswith(b"%PDF-") or (may_be_pdf and b"%PDF-" in start):
+        return "pdf"
     if start.startswith(_SIGNATURES) or (b"\x00" in start and not start.startswith(_UTF16_BOMS)):
         return "text" if "utf-16" in content_type.lower() else "binary"
     if declared in _HTML:

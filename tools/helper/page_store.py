@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from tools.helper.html_text import Page
 
-_MOST_PAGES = 32
+_MOST_CHARACTERS = 20_000_000
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,6 @@ def page_once(key: Hashable, seconds: float, read: Callable[[], ReadPage]) -> Re
     with _lock:
         _kept[key] = (now, page)
         _kept.move_to_end(key)
-        while len(_kept) > _MOST_PAGES:
+        while sum(len(other.page.text) for _, other in _kept.values()) > _MOST_CHARACTERS:
             _kept.popitem(last=False)
     return page

@@ -33,7 +33,7 @@ class PageSigns:
 
 
 def parse_page(html: str) -> Any:
-    """The page as an lxml tree. Raises ValueError where there is nothing to parse."""
+    """The page as an lxml tree. Raises ValueError where there is nothing to parse, or too deep a nesting."""
     from lxml import etree
     from lxml.html import HTMLParser, document_fromstring
 
@@ -43,6 +43,8 @@ def parse_page(html: str) -> Any:
         tree = document_fromstring(cleaned.encode("utf-8", "replace"), parser=parser)
     except etree.LxmlError as error:
         raise ValueError(str(error)) from error
+    if any(entry.type_name == "ERR_RESOURCE_LIMIT" for entry in parser.error_log):
+        raise ValueError("nested deeper than lxml follows: the rest would be lost")
     _begin_body(tree)
     return tree
 
@@ -97,7 +99,7 @@ def keep_visible(tree: Any, url: str) -> None:
         node.drop_tree()
     hidden = tree.xpath(".//*[@hidden or @style]")
     for node in hidden:
-        if node.tag != "body" and _is_hidden(node):
+        if node.tag != "body" and is_hidden(node.get("hidden"), node.get("style")):
             node.drop_tree()
     base = urljoin(url, next((node.get("href") for node in tree.iter("base") if node.get("href")), ""))
     for link in tree.iter("a"):
@@ -110,9 +112,10 @@ def visible_length(tree: Any) -> int:
     return len(" ".join((tree if body is None else body).text_content().split()))
 
 
-def _is_hidden(node: Any) -> bool:
-    by_attribute = node.get("hidden", "until-found").lower() != "until-found"
-    return by_attribute or bool(_UNSEEN_STYLE.search(node.get("style", "")))
+def is_hidden(hidden: str | None, style: str | None) -> bool:
+    """Whether an element with these attributes, None where it lacks them, is not shown."""
+    by_attribute = hidden is not None and hidden.lower() != "until-found"
+    return by_attribute or bool(_UNSEEN_STYLE.search(style or ""))
 
 
 def _whole_address(href: str, base: str) -> str:

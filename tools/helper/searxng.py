@@ -64,8 +64,12 @@ def search_searxng(base_url: str, query: str, language: str, cancel: Cancel) -> 
 def search_address(base_url: str) -> str:
     """The address to ask, from whatever people give: with or without `/search`, a slash, `?q=<query>`."""
     text = base_url.strip()
-    parts = urlsplit(text if _ADDRESS.match(text) else f"http://{text}")
-    if not parts.hostname:
+    try:
+        parts = urlsplit(text if _ADDRESS.match(text) else f"http://{text}")
+        host = parts.hostname
+    except ValueError:
+        host = None
+    if not host:
         raise Failure("searxng_not_found", url=base_url)
     path = parts.path.rstrip("/").removesuffix("/search").rstrip("/") + "/search"
     return urlunsplit((parts.scheme, parts.netloc, path, "", ""))
