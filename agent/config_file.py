@@ -10,7 +10,7 @@ import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import yaml
 from pydantic import BaseModel, ValidationError
@@ -118,8 +118,8 @@ class SettingsStore:
             try:
                 _validated(entry)
             except ValueError as error:
-                name, reason = ".".join(entry.path), _reason(error)
-                self.problems.append(ConfigProblem(entry.where, entry.line, name, reason, _default(entry.path)))
+                name, used = ".".join(entry.path), _default(entry.path)
+                self.problems.append(ConfigProblem(entry.where, entry.line, name, _reason(error), used))
             else:
                 found = _merged(found, _nested(entry.path, entry.value))
         return found
@@ -188,9 +188,8 @@ def _default(path: tuple[str, ...]) -> str:
 def _reason(error: ValueError) -> str:
     if not isinstance(error, ValidationError):
         return str(error)
-    return "; ".join(
-        "no such setting" if problem["type"] == "extra_forbidden" else problem["msg"] for problem in error.errors()
-    )
+    told = {"extra_forbidden": "no such setting"}
+    return "; ".join(told.get(fault["type"], fault["msg"]) for fault in error.errors())
 
 
 def _yaml_fault(error: Exception) -> tuple[int, str]:
@@ -213,7 +212,7 @@ def _write_into(path: Path, changes: Mapping[str, Any]) -> None:
     except (ValueError, YAMLError) as error:
         line, reason = _yaml_fault(error)
         raise Failure("config_broken", path=path.name, line=line, reason=reason) from error
-    document = {} if document is None else document
+    document = cast(dict[str, Any], {} if document is None else document)
     for name, value in changes.items():
         if isinstance(value, Mapping) and isinstance(document.get(name), Mapping):
             document[name].update(value)

@@ -24,13 +24,13 @@ class Settings(ToolSettings):
 
     ollama_url: str = "http://localhost:11434"
     model: str = ""
-    num_ctx: int = Field(16384, ge=1024, le=1_048_576)
+    num_ctx: int = Field(default=16384, ge=1024, le=1_048_576)
     keep_alive: str = "5m"
     system_prompt: str = ""
 
     tools_enabled: bool = True
     tools: ToolSwitches = ToolSwitches()
-    max_iterations: int = Field(10, ge=1, le=50)
+    max_iterations: int = Field(default=10, ge=1, le=50)
     max_tool_result_chars: Chars = "auto"
     max_tool_context_chars: Chars = "auto"
 

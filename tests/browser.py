@@ -43,4 +43,6 @@ def install() -> str | None:
 
 if __name__ == "__main__":
     found = chromium() or install()
-    print(f"browser: {found}" if found else "browser: none could be had, so the browser tests will be skipped")
+    print(
+        f"browser: {found}" if found else "browser: none could be had, so the browser tests will be skipped"
+    )

@@ -67,7 +67,9 @@ def test_missing_file_means_defaults(path: Path):
         ("just words\n", 1, "the file", "the defaults"),
     ],
 )
-def test_fault_is_told_with_its_line_and_what_is_used(path: Path, text: str, line: int, entry: str, used: str):
+def test_fault_is_told_with_its_line_and_what_is_used(
+    path: Path, text: str, line: int, entry: str, used: str
+):
     loaded = store(path, text)
     [problem] = loaded.problems
     assert (problem.line, problem.entry, problem.used) == (line, entry, used)
@@ -174,7 +176,9 @@ def test_forms_of_an_address(written: str, called: str):
     assert client_address(written, 11434) == called
 
 
-@pytest.mark.parametrize("wrong", ["ftp://x", "http://h:99999", "host:port", "a b", "user:pw@host:1", "host:"])
+@pytest.mark.parametrize(
+    "wrong", ["ftp://x", "http://h:99999", "host:port", "a b", "user:pw@host:1", "host:"]
+)
 def test_what_is_no_address(wrong: str):
     with pytest.raises(ValueError, match="address"):
         client_address(wrong)

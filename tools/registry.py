@@ -79,7 +79,9 @@ class ToolRegistry:
         try:
             checked = tool.arguments.model_validate({**defaults, **self._canonical(tool, given)})
         except ValidationError as error:
-            raise self._wrong_arguments(tool, context.locale, _problems(error, tool, context.locale)) from error
+            raise self._wrong_arguments(
+                tool, context.locale, _problems(error, tool, context.locale)
+            ) from error
         return tool.function(checked, context)
 
     def _canonical(self, tool: Tool, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -137,7 +139,9 @@ def _schema(tool: Tool, locale: Locale) -> dict[str, Any]:
     face = locale.face(tool.name)
     fields: Mapping[str, Any] = _pydantic_schema(tool.arguments)["properties"]
     required = [
-        shown["name"] for name, shown in face.arguments.items() if tool.arguments.model_fields[name].is_required()
+        shown["name"]
+        for name, shown in face.arguments.items()
+        if tool.arguments.model_fields[name].is_required()
     ]
     properties = {
         shown["name"]: _kept(fields[name]) | {"description": shown["description"]}

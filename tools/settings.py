@@ -12,8 +12,8 @@ class ToolSettings(BaseModel):
 
     searxng_url: str = "http://localhost:8888"
     search_backend: Literal["auto", "searxng", "duckduckgo"] = "auto"
-    search_max_results: int = Field(5, ge=1, le=20)
-    scrape_max_chars: int = Field(4000, ge=500, le=100_000)
-    max_fetch_mb: int = Field(10, ge=1, le=200)
-    pagination_token_ttl: int = Field(1800, ge=60, le=86_400)
+    search_max_results: int = Field(default=5, ge=1, le=20)
+    scrape_max_chars: int = Field(default=4000, ge=500, le=100_000)
+    max_fetch_mb: int = Field(default=10, ge=1, le=200)
+    pagination_token_ttl: int = Field(default=1800, ge=60, le=86_400)
     allow_hosts: tuple[str, ...] = ()

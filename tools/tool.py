@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict
 
@@ -11,6 +11,9 @@ from locales import Locale, load_locale
 from tools.cancel import Cancel
 from tools.failure import Problem
 from tools.settings import ToolSettings
+
+if TYPE_CHECKING:
+    from tools.documents import DocumentStore
 
 LOCAL_OWNER = "local"
 
@@ -60,16 +63,27 @@ class ToolResult:
     error: Problem | None = None
 
 
+def _default_documents() -> "DocumentStore":
+    from tools.documents import DEFAULT_FOLDER, DocumentStore
+
+    return DocumentStore(DEFAULT_FOLDER)
+
+
 @dataclass(frozen=True)
 class ToolContext:
-    """What surrounds a call: for whom, in which language, within which limits, after which reading."""
+    """What surrounds a call: for whom, in which language, within which limits, after which reading.
+
+    A result's text may have `max_result_chars` characters, its footer included.
+    """
 
     settings: ToolSettings = field(default_factory=ToolSettings)
     locale: Locale = field(default_factory=lambda: load_locale("en"))
     owner: str = LOCAL_OWNER
     cancel: Cancel = field(default_factory=Cancel)
     progress: Callable[[str], None] = lambda text: None
+    max_result_chars: int = 40_000
     sources: tuple[Source, ...] = ()
+    documents: "DocumentStore" = field(default_factory=_default_documents)
 
 
 @dataclass(frozen=True)

@@ -22,13 +22,13 @@ def write_atomically(path: Path, content: bytes) -> None:
         if path.exists():
             shutil.copymode(path, temporary)
         temporary.replace(path)
-        _sync_folder(path.parent)
+        sync_folder(path.parent)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
 
 
-def _sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
     """Make the rename itself last through a power cut. Windows has no such call and needs none."""
     if os.name == "nt":
         return

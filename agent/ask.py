@@ -1,0 +1,101 @@
+"""One question in a terminal: the same run as in the panel, told as lines."""
+
+import dataclasses
+import json
+import os
+import sys
+from datetime import datetime
+from pathlib import Path
+from typing import Any, TextIO
+
+from agent.assistant import Assistant, Choice
+from agent.events import Event, Failed, Finished, Notice, StepFinished, StepStarted, Text
+from agent.job import Job
+from locales import choose_language, load_locale
+from tools.failure import Failure
+from tools.helper.files import write_atomically
+from tools.tool import LOCAL_OWNER
+
+
+def ask(
+    assistant: Assistant, question: str, model: str = "", *, as_json: bool = False, pdf: Path | None = None
+) -> int:
+    """Answer `question`; the answer goes to stdout, steps and problems to stderr.
+
+    With `as_json`, stdout gets every event, one JSON object a line. `pdf` takes a copy of the last PDF
+    that was made. Returns 0 only with an answer (and, where asked for, a PDF).
+    """
+    settings = assistant.store.current
+    locale = load_locale(choose_language(os.environ.get("LANG", ""), settings.language))
+    try:
+        model = model or settings.model or assistant.default_model(assistant.chat_models())
+        switches = tuple(name for name, on in settings.tools.model_dump().items() if on)
+        choice = Choice(model, settings.tools_enabled, switches)
+        job = assistant.ask(assistant.conversations.start("terminal"), question, choice, LOCAL_OWNER, locale)
+        finished = _tell(job, as_json)
+        if pdf is not None:
+            _copy(assistant, finished, pdf)
+    except Failure as failure:
+        print(f"❌ {failure.told(locale)}", file=sys.stderr)
+        return 1
+    return 0 if finished.answer.strip() else 1
+
+
+def _tell(job: Job, as_json: bool) -> Finished:
+    """Print the run as it goes; Ctrl-C stops it as the Stop button does."""
+    show = _show_json if as_json else _show_text
+    shown = 0
+    while True:
+        try:
+            for event in job.follow(shown):
+                shown += 1
+                show(event)
+                if isinstance(event, Finished):
+                    return event
+        except KeyboardInterrupt:
+            job.stop()
+
+
+def _show_json(event: Event) -> None:
+    told = {"event": type(event).__name__, **dataclasses.asdict(event)}
+    _print(json.dumps(told, ensure_ascii=False, default=_plain), sys.stdout)
+
+
+def _show_text(event: Event) -> None:
+    match event:
+        case Text(text):
+            _print(text, sys.stdout, end="")
+        case StepStarted():
+            _print(event.label, sys.stderr)
+        case StepFinished(_, result, seconds):
+            state = f"✗ {result.error}" if result.error else "✓"
+            _print(f"   {state} ({seconds:.1f} s)", sys.stderr)
+        case Notice():
+            _print(f"⚠️ {event.text} {event.remedy}".rstrip(), sys.stderr)
+        case Failed():
+            _print(f"❌ {event.text} {event.remedy}".rstrip(), sys.stderr)
+        case Finished():
+            _print("", sys.stdout)
+            for document in event.documents:
+                _print(f"📄 {document.name}", sys.stderr)
+
+
+def _print(text: str, stream: TextIO, end: str = "\n") -> None:
+    """Print at once, also on a terminal that does not know every character."""
+    encoding = stream.encoding or "utf-8"
+    print(text.encode(encoding, "replace").decode(encoding), end=end, file=stream, flush=True)
+
+
+def _plain(value: Any) -> Any:
+    return value.isoformat() if isinstance(value, datetime) else str(value)
+
+
+def _copy(assistant: Assistant, finished: Finished, target: Path) -> None:
+    """Copy the last PDF that the run made. Raises Failure "no_pdf_made" or "file_unwritable"."""
+    if not finished.documents:
+        raise Failure("no_pdf_made")
+    source = assistant.documents.path(LOCAL_OWNER, finished.documents[-1].name)
+    try:
+        write_atomically(target, source.read_bytes())
+    except OSError as error:
+        raise Failure("file_unwritable", path=target, reason=error.strerror or error) from error

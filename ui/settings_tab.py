@@ -1,0 +1,158 @@
+"""The settings: read from config.yaml, written back to it, by its owner alone."""
+
+from typing import Any
+
+import gradio as gr
+from tools.web_search import check_searxng
+
+from agent.models import check_ollama
+from locales import Locale, languages, load_locale
+from tools.failure import Failure
+from ui.panel import Panel
+from ui.request import locale_of, person_of, require_owner
+
+NAMES = (
+    "ollama_url",
+    "num_ctx",
+    "system_prompt",
+    "searxng_url",
+    "search_backend",
+    "tools_enabled",
+    "tools",
+    "max_iterations",
+    "language",
+)
+
+
+def settings_tab(panel: Panel, tab: gr.Tab) -> None:
+    """Draw the tab and wire it."""
+    _SettingsTab(panel).wire(tab)
+
+
+class _SettingsTab:
+    def __init__(self, panel: Panel) -> None:
+        self.store = panel.assistant.store
+        self.tool_names = panel.assistant.registry.names()
+        self._draw(panel.texts)
+
+    def _draw(self, tr: gr.I18n) -> None:
+        self.notes = gr.Markdown(elem_id="settings-notes")
+        with gr.Column(visible=False, elem_id="settings") as self.form:
+            self.fields: dict[str, Any] = {}
+            with gr.Group():
+                with gr.Row(equal_height=True):
+                    self._field("ollama_url", gr.Textbox(label=tr("set_ollama_url"), scale=4))
+                    self.test_ollama = gr.Button(tr("test"), scale=0, min_width=110, elem_id="test-ollama")
+                self.ollama_told = gr.Markdown(elem_id="ollama-told", visible=False)
+                self._field(
+                    "num_ctx",
+                    gr.Number(
+                        label=tr("set_num_ctx"), info=tr("set_num_ctx_info"), precision=0, minimum=1024
+                    ),
+                )
+                self._field(
+                    "system_prompt",
+                    gr.Textbox(label=tr("set_system_prompt"), info=tr("set_system_prompt_info"), lines=2),
+                )
+            with gr.Group():
+                with gr.Row(equal_height=True):
+                    self._field("searxng_url", gr.Textbox(label=tr("set_searxng_url"), scale=4))
+                    self.test_searxng = gr.Button(tr("test"), scale=0, min_width=110, elem_id="test-searxng")
+                self.searxng_told = gr.Markdown(elem_id="searxng-told", visible=False)
+                backends = [
+                    (tr("backend_auto"), "auto"),
+                    ("SearXNG", "searxng"),
+                    ("DuckDuckGo", "duckduckgo"),
+                ]
+                self._field("search_backend", gr.Radio(backends, label=tr("set_search_backend")))
+            with gr.Group():
+                self._field("tools_enabled", gr.Checkbox(label=tr("tools_enabled")))
+                self._field("tools", gr.CheckboxGroup(label=tr("set_tools")))
+                self._field("max_iterations", gr.Slider(1, 50, step=1, label=tr("set_max_iterations")))
+            with gr.Group():
+                named = [(load_locale(known)("language.name"), known) for known in languages()]
+                choices = [(tr("language_auto"), "auto"), *named]
+                self._field("language", gr.Dropdown(choices, label=tr("set_language")))
+            self.save = gr.Button(tr("save"), variant="primary", elem_id="save-settings")
+        self.saved = gr.Markdown(elem_id="settings-saved", visible=False)
+
+    def _field(self, name: str, component: Any) -> None:
+        component.elem_id = f"set-{name}"
+        self.fields[name] = component
+
+    def wire(self, tab: gr.Tab) -> None:
+        private: dict[str, Any] = {"api_visibility": "private", "show_progress": "minimal"}
+        fields = [self.fields[name] for name in NAMES]
+        tab.select(self.show, None, [self.notes, self.form, self.saved, *fields], **private)
+        self.save.click(self.keep, fields, self.saved, **private)
+        self.test_ollama.click(self.try_ollama, self.fields["ollama_url"], self.ollama_told, **private)
+        self.test_searxng.click(self.try_searxng, self.fields["searxng_url"], self.searxng_told, **private)
+
+    def show(self, request: gr.Request) -> list[Any]:
+        """The values in force; nothing of them for who may not change them."""
+        locale = locale_of(request)
+        if not person_of(request).may_configure:
+            notes = gr.Markdown(locale("ui.settings_owner_only"))
+            return [notes, gr.Column(visible=False), gr.skip(), *[gr.skip() for _ in NAMES]]
+        values = self.store.current.model_dump()
+        values["tools"] = [name for name, on in values["tools"].items() if on]
+        shown = [self._shown(name, values[name], locale) for name in NAMES]
+        return [self._problems(locale), gr.Column(visible=True), gr.Markdown(visible=False), *shown]
+
+    def keep(self, request: gr.Request, *given: Any) -> Any:
+        """Save what the form holds."""
+        locale = locale_of(request)
+        try:
+            require_owner(request)
+            changes = dict(zip(NAMES, given, strict=True))
+            changes["tools"] = {name: name in changes["tools"] for name in self.tool_names}
+            self.store.save({name: value for name, value in changes.items() if name not in self.store.locked})
+        except Failure as failure:
+            return gr.Markdown(f"❌ {failure.told(locale)}", visible=True)
+        return gr.Markdown(f"✓ {locale('ui.saved')}", visible=True)
+
+    def try_ollama(self, address: str, request: gr.Request) -> Any:
+        """What answers at the address of Ollama in the form."""
+        locale = locale_of(request)
+        try:
+            require_owner(request)
+            found = check_ollama(address)
+        except Failure as failure:
+            return _told(failure, locale)
+        text = locale(
+            "ui.ollama_answers", version=found.version, models=found.models, ms=round(found.seconds * 1000)
+        )
+        return gr.Markdown(f"✓ {text}", visible=True)
+
+    def try_searxng(self, address: str, request: gr.Request) -> Any:
+        """What a search at the address of SearXNG in the form brings."""
+        locale = locale_of(request)
+        try:
+            require_owner(request)
+            found = check_searxng(address)
+        except Failure as failure:
+            return _told(failure, locale)
+        text = locale("ui.searxng_answers", results=found.results, ms=round(found.seconds * 1000))
+        return gr.Markdown(f"✓ {text}", visible=True)
+
+    def _shown(self, name: str, value: Any, locale: Locale) -> Any:
+        changes: dict[str, Any] = {"value": value, "interactive": name not in self.store.locked}
+        if name == "tools":
+            changes["choices"] = [(locale(f"tools.{tool}.title"), tool) for tool in self.tool_names]
+        return gr.update(**changes)
+
+    def _problems(self, locale: Locale) -> Any:
+        lines = [
+            locale("ui.config_line", where=p.where, line=p.line, entry=p.entry, reason=p.reason, used=p.used)
+            if p.line
+            else locale("ui.config_place", where=p.where, entry=p.entry, reason=p.reason, used=p.used)
+            for p in self.store.problems
+        ]
+        if self.store.locked:
+            lines.append(locale("ui.locked", names=", ".join(sorted(self.store.locked))))
+        return gr.Markdown("\n\n".join(f"⚠️ {line}" for line in lines))
+
+
+def _told(failure: Failure, locale: Locale) -> Any:
+    problem = failure.told(locale)
+    return gr.Markdown(f"❌ **{problem.cause}**\n\n{problem.remedy}", visible=True)
