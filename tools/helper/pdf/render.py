@@ -1,0 +1,88 @@
+"""The door to the room: Markdown in, a PDF out."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from locales import load_locale
+from tools.helper.pdf import look
+from tools.helper.pdf.blocks import Block, Heading, Item, ItemList, Paragraph, Span, plain_text
+from tools.helper.pdf.characters import clean, is_mostly_rtl, script_language
+from tools.helper.pdf.flow import Flow
+from tools.helper.pdf.font_advice import missing_note
+from tools.helper.pdf.layout import Layout
+from tools.helper.pdf.notes import Note
+from tools.helper.pdf.pages import Pages
+from tools.helper.pdf.parse import parse
+from tools.helper.pdf.typeset import Style, Typesetter
+
+
+@dataclass(frozen=True)
+class RenderedPdf:
+    """A document: the file, how many pages it has, and what a reader should know about it."""
+
+    bytes: bytes
+    pages: int
+    notes: tuple[Note, ...] = ()
+
+
+def render_pdf(
+    title: str, markdown: str, *, language: str = "", sources: Sequence[tuple[str, str]] = ()
+) -> RenderedPdf:
+    """Draw a document. No text makes it fail: what can't be drawn as it is meant is told by a note.
+
+    `language` is that of the text, such as "fr"; a script that only one language uses beats it. `sources`
+    are addresses and their titles, listed at the end.
+    """
+    from tools.helper.pdf.embed import write_pdf
+
+    title, markdown = " ".join(clean(title).split()), clean(markdown)
+    language = script_language(markdown) or language
+    blocks, notes = parse(markdown)
+    blocks = [*_title(title, blocks), *blocks, *_sources(sources, language)]
+    rtl = is_mostly_rtl(title + markdown)
+    pages, typesetter = Pages(rtl), Typesetter(language, rtl)
+    flow = Flow(pages)
+    layout = Layout(flow, typesetter)
+    layout.draw(blocks)
+    flow.begin(0.0)  # for headings at the very end
+    _number(pages, typesetter)
+    notes += layout.notes
+    if typesetter.missing:
+        notes.append(missing_note(typesetter.missing))
+    now = datetime.now(UTC).replace(microsecond=0)
+    content = write_pdf(pages, typesetter.used, title=title, language=language, created=now)
+    return RenderedPdf(content, len(pages.pages), tuple(notes))
+
+
+def _title(title: str, blocks: Iterable[Block]) -> list[Block]:
+    """The title as a heading, unless the text begins with the very same."""
+    first = next(iter(blocks), None)
+    if isinstance(first, Heading) and first.level == 1 and _same(plain_text(first), title):
+        return []
+    return [Heading(1, (Span(title),))] if title else []
+
+
+def _same(one: str, other: str) -> bool:
+    return "".join(filter(str.isalnum, one.casefold())) == "".join(filter(str.isalnum, other.casefold()))
+
+
+def _sources(sources: Sequence[tuple[str, str]], language: str) -> list[Block]:
+    """A numbered list of addresses under a heading."""
+    if not sources:
+        return []
+    items = []
+    for url, name in sources:
+        url, name = clean(url), " ".join(clean(name).split())
+        before = (Span(f"{name} – "),) if name else ()
+        items.append(Item([Paragraph((*before, Span(url, link=url)))]))
+    return [Heading(2, (Span(load_locale(language)("documents.sources")),)), ItemList(items, start=1)]
+
+
+def _number(pages: Pages, typesetter: Typesetter) -> None:
+    """Put "1 / 3" at the foot of every page, now that their number is known."""
+    style = Style(size=look.FOOT_SIZE, ink=look.FOOT_INK)
+    for number in range(len(pages.pages)):
+        line = typesetter.line(f"{number + 1} / {len(pages.pages)}", style)
+        baseline = look.PAGE_HEIGHT - look.MARGIN / 2
+        pages.text(line, 0, look.PAGE_WIDTH, baseline, align="center", page=number)
