@@ -60,12 +60,13 @@ def _rows(text: str, width: float, typesetter: Typesetter) -> list[_Row]:
 def _parts(line: str, columns: int) -> list[str]:
     """A line in ASCII in parts of at most so many columns, parted after a space if there is one near."""
     parts = []
-    while len(line) > columns:
-        space = line.rfind(" ", columns * 2 // 3, columns)
-        end = space + 1 if space > 0 else columns
-        parts.append(line[:end])
-        line = line[end:]
-    return [*parts, line]
+    start = 0
+    while len(line) - start > columns:
+        space = line.rfind(" ", start + columns * 2 // 3, start + columns)
+        end = space + 1 if space > 0 else start + columns
+        parts.append(line[start:end])
+        start = end
+    return [*parts, line[start:]]
 
 
 def _wrapped(line: str, width: float, typesetter: Typesetter) -> list[Line]:

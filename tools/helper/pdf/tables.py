@@ -71,7 +71,7 @@ class _Drawing:
         self._flow = flow
         self._typesetter = typesetter
         self._columns = max(len(row) for row in table.header + table.rows)
-        self._size, self._pad, header, rows = self._set(table, style)
+        header, rows = self._set(table, style)
         widths = _widths(header + rows, self._columns, self._inner_width())
         self._edges = [flow.start + look.CELL_BORDER / 2]
         for width in widths:
@@ -84,8 +84,8 @@ class _Drawing:
         """What is left for text when every cell has its padding."""
         return self._flow.width - look.CELL_BORDER - 2 * self._pad * self._columns
 
-    def _set(self, table: Table, style: Style) -> tuple[float, float, list[list[_Set]], list[list[_Set]]]:
-        """Set all cells at the largest size at which every word fits its column."""
+    def _set(self, table: Table, style: Style) -> tuple[list[list[_Set]], list[list[_Set]]]:
+        """The header and the rows, set at the largest size at which every word fits its column."""
         self._size, self._pad = style.size, look.CELL_PAD
         header, rows = self._set_at(table, style)
         needed = sum(_largest(header + rows, self._columns, lambda cell: cell.least))
@@ -94,7 +94,7 @@ class _Drawing:
             shrink = max(look.SMALLEST_CELL_SIZE / style.size, (self._flow.width - look.CELL_BORDER) / whole)
             self._size, self._pad = int(style.size * shrink * 10) / 10, look.CELL_PAD * shrink
             header, rows = self._set_at(table, style._replace(size=self._size))
-        return self._size, self._pad, header, rows
+        return header, rows
 
     def _set_at(self, table: Table, style: Style) -> tuple[list[list[_Set]], list[list[_Set]]]:
         bold = style._replace(bold=True)

@@ -7,8 +7,8 @@ from typing import NamedTuple, cast
 from tools.helper.pdf import look
 from tools.helper.pdf.blocks import Span
 from tools.helper.pdf.characters import CJK_WORDS, IS_CJK, WORDS, clusters, is_ignorable, is_mark
-from tools.helper.pdf.font_search import fallback_font, main_font
 from tools.helper.pdf.font import Font
+from tools.helper.pdf.font_search import fallback_font, main_font
 
 _LONGEST_WORD = 400
 _PIECE = 40
@@ -97,7 +97,7 @@ class Typesetter:
         self._words: dict[Style, dict[str | tuple[str, int], tuple[Box, ...]]] = {}
 
     def boxes(self, spans: Iterable[Span], style: Style) -> list[Box]:
-        """The boxes of a paragraph; where a span begins with "\\n" a line ends."""
+        """The boxes of a paragraph; a span that is "\\n" ends a line."""
         boxes: list[Box] = []
         for span in spans:
             own = self._styles.setdefault(made := style.of(span), made)
@@ -111,10 +111,8 @@ class Typesetter:
 
     def word(self, text: str, style: Style, level: int = 0) -> tuple[Box, ...]:
         """A text without breaks as boxes, one for each font that it takes."""
-        boxes = tuple(
-            self._box(Kind.WORD, part, style, font, level) for font, part in self._by_font(text, style)
-        )
-        return boxes
+        runs = self._by_font(text, style)
+        return tuple(self._box(Kind.WORD, part, style, font, level) for font, part in runs)
 
     def pieces(self, box: Box) -> list[Box]:
         """A word that is wider than a line, in the smallest parts into which it may be cut."""
