@@ -1,5 +1,6 @@
 """Events folded into what the chat shows."""
 
+import re
 from datetime import datetime
 
 import pytest
@@ -34,12 +35,17 @@ def view(*events):
     return shown.messages()
 
 
+def unescaped(markdown):
+    """The text that Markdown shows: a backslash before punctuation is not seen."""
+    return re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", markdown)
+
+
 def texts(messages):
-    return ["".join(block["text"] for block in message["content"]) for message in messages]
+    return ["".join(unescaped(block["text"]) for block in message["content"]) for message in messages]
 
 
 def titles(messages):
-    return [message["metadata"]["title"] for message in messages if "metadata" in message]
+    return [unescaped(message["metadata"]["title"]) for message in messages if "metadata" in message]
 
 
 def statuses(messages):
@@ -118,7 +124,7 @@ def test_notice_failure_and_card():
     assert shown[3] == "Bilan"
     assert shown[4].startswith("❌ Coupé")
     assert (
-        shown[5] == "[📄 Télécharger le PDF](pdfs/20261130-120000_x.pdf)\nMon \\*titre\\* · 2 pages · 34 kB"
+        shown[5] == "[📄 Télécharger le PDF](pdfs/20261130-120000_x.pdf \"20261130-120000_x.pdf\")\nMon *titre* · 2 pages · 34 kB"
     )
 
 

@@ -16,6 +16,7 @@ WALL = 20.0
 
 class Search(Arguments):
     query: str
+    max_results: int = 0
 
 
 class Write(Arguments):

@@ -46,7 +46,7 @@ class _ChatTab:
             self.refresh = gr.Button("⟳", elem_id="refresh-models", scale=0, min_width=44)
             self.tools_button = gr.Button("🛠", elem_id="tools-button", scale=1, min_width=120)
             self.new = gr.Button(tr("new_chat"), elem_id="new-chat", scale=1, min_width=120)
-        with gr.Group(elem_id="tools-panel"):
+        with gr.Column(elem_id="tools-panel", variant="panel"):
             self.tools_enabled = gr.Checkbox(label=tr("tools_enabled"), elem_id="tools-enabled")
             self.tools = gr.CheckboxGroup(show_label=False, container=False, elem_id="tools")
         self.reason = gr.Markdown(elem_id="model-reason", visible=False)

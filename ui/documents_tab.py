@@ -22,7 +22,7 @@ element.addEventListener('click', event => {
 def documents_tab(panel: Panel, tab: gr.Tab) -> None:
     """Draw the tab; the list is read when the tab is opened."""
     documents = panel.assistant.documents
-    listed = gr.HTML(elem_id="documents", js_on_load=_ASK_THEN_DELETE)
+    listed = gr.HTML(elem_id="documents", js_on_load=_ASK_THEN_DELETE, apply_default_css=False)
 
     def show(request: gr.Request) -> str:
         locale = locale_of(request)

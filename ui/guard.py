@@ -145,7 +145,7 @@ class _Page:
             headers["content-security-policy"] = self._policy
             headers["x-content-type-options"] = "nosniff"
             headers["referrer-policy"] = "no-referrer"
-            if self.cookie:
+            if self.cookie and "set-cookie" not in headers:
                 headers.append("set-cookie", self.cookie)
             if headers.get("content-type", "").startswith("text/html"):
                 self._start = message  # its length is known only with the body

@@ -27,7 +27,12 @@ from tools.tool import Document, ToolResult
 
 ChatMessage = dict[str, Any]
 
-_MARKDOWN_MARKS = re.compile(r"([\\`*_{}\[\]()<>#+|~$-])")
+_PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")
+"""ASCII punctuation: all of it can be escaped (CommonMark 0.31, 2.4), which also keeps URLs from being linked."""
+
+
+_LINK_TO_DOCUMENT = re.compile(r"\]\(/pdfs/")
+"""Models link a document as they were told it; behind a share link or a sub-path only a relative one works."""
 
 
 @dataclass
@@ -69,7 +74,7 @@ class RunView:
         shown = self._accordion()
         shown += [_message(f"⚠️ {_sentence(notice)}") for notice in self._notices]
         if self._text:
-            shown.append(_message(self._text))
+            shown.append(_message(_LINK_TO_DOCUMENT.sub("](pdfs/", self._text)))
         if self._failed:
             shown.append(_message(f"❌ {_sentence(self._failed)}"))
         shown += [_message(self._card(document)) for document in self._documents]
@@ -160,18 +165,20 @@ class RunView:
         return _message(entry.body, **{name: value for name, value in metadata.items() if value is not None})
 
     def _summary(self) -> str:
-        """Such as "4 steps · 12 s · 3 sources"."""
+        """Such as "4 steps · 12 s · 3 sources"; sources are the pages that were read."""
         if not self._steps:
             return self.locale("ui.thought")
         sources = sum(source.read for source in self._finished.sources) if self._finished else 0
-        parts = [counted(self.locale, "steps", self._steps), f"{self._step_seconds:.0f} s"]
+        seconds = f"{self._step_seconds:.0f} s" if self._step_seconds >= 1 else "< 1 s"
+        parts = [counted(self.locale, "steps", self._steps), seconds]
         if sources:
             parts.append(counted(self.locale, "sources", sources))
         return " · ".join(parts)
 
     def _card(self, document: Document) -> str:
         facts = f"{counted(self.locale, 'pages', document.pages)} · {size(document.bytes)}"
-        return f"[{self.locale('ui.download')}]({document.url})\n{_plain(document.title)} · {facts}"
+        label, tooltip = self.locale("ui.download"), document.name
+        return f'[{label}]({document.url} "{tooltip}")\n{_plain(document.title)} · {facts}'
 
     def _placeholder(self) -> ChatMessage:
         """Before the first event that can be seen: the model loads, or was stopped before it said a word."""
@@ -211,7 +218,7 @@ def _sentence(event: Notice | Failed) -> str:
 
 def _plain(text: str) -> str:
     """The text with Markdown's marks escaped, so that it is shown as it stands."""
-    return _MARKDOWN_MARKS.sub(r"\\\1", text)
+    return _PUNCTUATION.sub(r"\\\1", text)
 
 
 def _pretty(arguments: object) -> str:

@@ -17,7 +17,7 @@ def models_tab(panel: Panel, tab: gr.Tab) -> None:
     """Draw the tab; the list is read when the tab is opened."""
     with gr.Row(elem_classes="tab-head"):
         refresh = gr.Button(panel.texts("refresh"), scale=0, min_width=140, elem_id="refresh-list")
-    listed = gr.HTML(elem_id="models", js_on_load=None)
+    listed = gr.HTML(elem_id="models", js_on_load=None, apply_default_css=False)
 
     def show(request: gr.Request) -> str:
         locale = locale_of(request)
@@ -55,7 +55,7 @@ def _row(model: ModelInfo, locale: Locale) -> str:
     return (
         "<tr>"
         + "".join(
-            f'<td data-label="{escape(locale(f"ui.column_{column}"))}">{cell}</td>' for column, cell in cells
+            f'<td data-label="{escape(locale(f"ui.column_{column}"))}"><span>{cell}</span></td>' for column, cell in cells
         )
         + "</tr>"
     )

@@ -56,7 +56,7 @@ class Panel(gr.Blocks):
             "server_name": host,
             "share": None,
             "i18n": self.texts,
-            "theme": gr.themes.Soft(primary_hue="indigo", neutral_hue="slate"),
+            "theme": _theme(),
             "css_paths": HERE / "style.css",
             # Not 40: Gradio would then share Starlette's pool with page loads.
             "max_threads": 256,
@@ -102,3 +102,21 @@ class Panel(gr.Blocks):
             is_shared=lambda: bool(self.share),
             language=lambda: self.assistant.store.current.language,
         )
+
+
+def _theme() -> gr.themes.Base:
+    """Calm colours, and the reader's own system fonts: nothing is loaded, and every script is there."""
+    return gr.themes.Soft(
+        primary_hue="indigo",
+        neutral_hue="slate",
+        font=["system-ui", "sans-serif"],
+        font_mono=["ui-monospace", "monospace"],
+    ).set(
+        block_title_background_fill="transparent",
+        block_title_padding="0",
+        block_title_text_color="*body_text_color",
+        block_title_text_weight="600",
+        block_title_background_fill_dark="transparent",
+        block_title_text_color_dark="*body_text_color",
+        block_label_background_fill="transparent",
+    )

@@ -42,7 +42,7 @@ class _SettingsTab:
             with gr.Group():
                 with gr.Row(equal_height=True):
                     self._field("ollama_url", gr.Textbox(label=tr("set_ollama_url"), scale=4))
-                    self.test_ollama = gr.Button(tr("test"), scale=0, min_width=110, elem_id="test-ollama")
+                    self.test_ollama = gr.Button(tr("test"), scale=0, min_width=110, elem_id="test-ollama", elem_classes="test", size="sm")
                 self.ollama_told = gr.Markdown(elem_id="ollama-told", visible=False)
                 self._field(
                     "num_ctx",
@@ -57,7 +57,7 @@ class _SettingsTab:
             with gr.Group():
                 with gr.Row(equal_height=True):
                     self._field("searxng_url", gr.Textbox(label=tr("set_searxng_url"), scale=4))
-                    self.test_searxng = gr.Button(tr("test"), scale=0, min_width=110, elem_id="test-searxng")
+                    self.test_searxng = gr.Button(tr("test"), scale=0, min_width=110, elem_id="test-searxng", elem_classes="test", size="sm")
                 self.searxng_told = gr.Markdown(elem_id="searxng-told", visible=False)
                 backends = [
                     (tr("backend_auto"), "auto"),
