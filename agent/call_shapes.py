@@ -14,17 +14,30 @@ from agent.offered import Offered
 Written = list[tuple[str, Any]]
 """Names and arguments as they stand in the text."""
 
-UNDECIDED = re.compile(r"(?:[{\[`~\w][^\s>]{0,80}|<[^<>\n]{0,120})?\Z")
+UNDECIDED = re.compile(r"(?:[{\[`~\w][^\s>]{0,80}|<[^<>\n]{0,120})?\s*\Z")
 """The end of a text where a shape may have begun."""
 
 
-def read_shape(text: str, at: int, offered: Offered, *, strict: bool) -> tuple[Written, int]:
+class UnreadableCall(ValueError):
+    """A call that is cut or malformed; `name` is "" where the text does not get that far."""
+
+    def __init__(self, name: str, *, cut: bool) -> None:
+        super().__init__(name)
+        self.name = name
+        self.cut = cut
+
+
+def read_shape(text: str, at: int, offered: Offered, *, strict: bool, opened: bool) -> tuple[Written, int]:
     """The call, or list of calls, at this place, and its end; ends where it begins if there is none.
 
-    With `strict`, JSON is a call only in the exact shape of one. Raises Unreadable for a call that is cut
-    or malformed; its `partial` is the name of the call, "" where the text does not get that far.
+    With `strict`, JSON is a call only in the exact shape of one. `opened` tells that an opening mark stands
+    directly before. Raises UnreadableCall.
     """
-    found = _read_named(text, at) or _read_tagged(text, at) or _read_python(text, at, offered)
+    found = (
+        _read_named(text, at, bare=strict or opened)
+        or _read_tagged(text, at, bare=opened and not strict)
+        or _read_python(text, at, offered)
+    )
     return found or _read_json(text, at, offered, strict)
 
 
@@ -41,21 +54,22 @@ _NAMED = tuple(
         markup.RECIPIENT,
         markup.REACT_CALL,
         markup.HARMONY_CALL,
-        r"(?P<name>\w[\w.-]*)\s*(?=\{|```\w*\s*\{)",
     )
 )
+_BARE_NAME = markup.compiled(r"(?P<name>\w[\w.-]*)\s*(?=\{|```\w*\s*\{)")
 _TO_JSON = re.compile(r"\s*((?:```|~~~)\w*\s*)?")
 _FENCE_END = re.compile(r"\s*(?:```|~~~)|")
 
 
-def _read_named(text: str, at: int) -> tuple[Written, int] | None:
-    head = next((head for pattern in _NAMED if (head := pattern.match(text, at))), None)
+def _read_named(text: str, at: int, bare: bool) -> tuple[Written, int] | None:
+    heads = (pattern.match(text, at) for pattern in ((*_NAMED, _BARE_NAME) if bare else _NAMED))
+    head = next(filter(None, heads), None)
     if head is None:
         return None
     fence = _matched(_TO_JSON, text, head.end())
-    if fence.end() == len(text):
-        raise Unreadable(cut=True, partial=head["name"])
-    if text[fence.end()] != "{":
+    if not text.startswith("{", fence.end()):
+        if UNDECIDED.match(text, fence.end()):
+            raise UnreadableCall(head["name"], cut=True)
         return None
     arguments, end = _read_object(text, fence.end(), head["name"])
     return [(head["name"], arguments)], _matched(_FENCE_END, text, end).end() if fence[1] else end
@@ -65,7 +79,7 @@ def _read_object(text: str, start: int, name: str) -> tuple[Any, int]:
     try:
         return read_value(text, start)
     except Unreadable as error:
-        raise Unreadable(cut=error.cut, partial=name) from None
+        raise UnreadableCall(name, cut=error.cut) from None
 
 
 # Tags around each argument.
@@ -83,11 +97,20 @@ class _Tags:
     begun: re.Pattern[str]
 
 
+_BEFORE_TAG = r"(?=\s*(?:<|\]<|\Z))"  # a value may talk of the tag that ends it, so it must end there
+
+_GLM = _Tags(
+    re.compile(r"(?P<name>\w[\w.-]*)\s*(?=<arg_key>|</tool_call>)"),
+    re.compile(r"<arg_key>(?P<key>[^<>]+)</arg_key>\s*<arg_value>"),
+    re.compile(rf"</arg_value>{_BEFORE_TAG}"),
+    re.compile(r"(?=</tool_call>)"),
+    re.compile(r"(?:<(?!/)[^<>]*(?:>[^<>]*(?:<[^<>]*(?:>\s*(?:<[^<>]*)?)?)?)?)?\Z"),
+)
 _TAGGED = (
     _Tags(
         markup.compiled(markup.TAGGED_CALL),
         markup.compiled(markup.TAGGED_KEY),
-        re.compile(r"</[^<>]*param(?:eter)?>", re.IGNORECASE),
+        re.compile(rf"</[^<>]*param(?:eter)?>{_BEFORE_TAG}", re.IGNORECASE),
         re.compile(r"</[^<>]*(?:function|invoke|call)s?>", re.IGNORECASE),
         re.compile(rf"(?:{markup.begun(']<]minimax[>[')}|<[^<>\n]*)?\Z"),
     ),
@@ -98,26 +121,20 @@ _TAGGED = (
         re.compile(r"<\|close\|>call<\|sep\|>"),
         re.compile(r"(?:<[^<>]*(?:>[^<>]*(?:<[|\w]*)?)?)?\Z"),
     ),
-    _Tags(  # GLM
-        re.compile(r"(?P<name>\w[\w.-]*)\s*(?=<arg_key>|</tool_call>)"),
-        re.compile(r"<arg_key>(?P<key>[^<>]+)</arg_key>\s*<arg_value>"),
-        re.compile(r"</arg_value>"),
-        re.compile(r"(?=</tool_call>)"),
-        re.compile(r"(?:<(?!/)[^<>]*(?:>[^<>]*(?:<[^<>]*(?:>\s*(?:<[^<>]*)?)?)?)?)?\Z"),
-    ),
+    _GLM,
 )
 _GAP = re.compile(r"(?:\s|\]<\]minimax\[>\[)*+")
 _EDGE_OF_VALUE = re.compile(r"\A\n|(?:\]<\]minimax\[>\[|\n)\Z")
 
 
-def _read_tagged(text: str, at: int) -> tuple[Written, int] | None:
+def _read_tagged(text: str, at: int, bare: bool) -> tuple[Written, int] | None:
     for tags in _TAGGED:
         if head := tags.head.match(text, at):
-            return _read_tags(text, head, tags)
+            return _read_tags(text, head, tags, bare or tags is not _GLM)
     return None
 
 
-def _read_tags(text: str, head: re.Match[str], tags: _Tags) -> tuple[Written, int] | None:
+def _read_tags(text: str, head: re.Match[str], tags: _Tags, may_be_empty: bool) -> tuple[Written, int] | None:
     name, at = head["name"].strip(), _after_gap(text, head.end())
     arguments: dict[str, Any] = {}
     if text.startswith("{", at):
@@ -128,13 +145,13 @@ def _read_tags(text: str, head: re.Match[str], tags: _Tags) -> tuple[Written, in
         close = re.compile(f"</{tag}>") if tag else tags.close
         closed = close.search(text, key.end())
         if closed is None:
-            raise Unreadable(cut=True, partial=name)
+            raise UnreadableCall(name, cut=True)
         arguments[tag or key["key"].strip()] = _EDGE_OF_VALUE.sub("", text[key.end() : closed.start()])
         at = _after_gap(text, closed.end())
     if tags.begun.match(text, at):
-        raise Unreadable(cut=True, partial=name)
+        raise UnreadableCall(name, cut=True)
     end = tags.end.match(text, at)
-    if end is None and not arguments:
+    if not arguments and not (end and may_be_empty):
         return None  # a tag that is only talked about
     return [(name, arguments)], end.end() if end else at
 
@@ -158,13 +175,13 @@ def _read_python(text: str, at: int, offered: Offered) -> tuple[Written, int] | 
     try:
         given, end = read_arguments(text, head.end())
     except Unreadable as error:
-        raise Unreadable(cut=error.cut, partial=name) from None
+        raise UnreadableCall(name, cut=error.cut) from None
     if list(given) == [0] and isinstance(given[0], dict):
         return [(name, given[0])], end
     known = offered.known(name)
     order = list(offered.properties(known)) if known else []
     if any(isinstance(key, int) and key >= len(order) for key in given):
-        raise Unreadable(cut=False, partial=name)
+        raise UnreadableCall(name, cut=False)
     arguments = {order[key] if isinstance(key, int) else key: value for key, value in given.items()}
     return [(name, arguments)], end
 
@@ -183,24 +200,23 @@ def _read_json(text: str, at: int, offered: Offered, strict: bool) -> tuple[Writ
         return [], at
     try:
         value, end = read_value(text, at)
-        written = _calls_in(value, offered, strict)
-        begun = "" if written is None else None
-        error = Unreadable(cut=False)
-    except Unreadable as unreadable:
-        written, end, error = None, at, unreadable
-        begun = _begun(unreadable.partial)
-    if written is not None:
-        return written, end
-    if strict and (begun is None or end > at):
-        return [], at
-    raise Unreadable(cut=error.cut, partial=begun or "")
+    except Unreadable as error:
+        begun = _begun(error.partial)
+        if strict and begun is None:
+            return [], at
+        raise UnreadableCall(begun or "", cut=error.cut) from None
+    written = _calls_in(value, offered, strict)
+    if written is None and not strict:
+        raise UnreadableCall("", cut=False)
+    return (written, end) if written is not None else ([], at)
 
 
 def _calls_in(value: Any, offered: Offered, strict: bool) -> Written | None:
     """The calls in a JSON value; None where it is something else."""
     if isinstance(value, list):
         parts = [_calls_in(entry, offered, strict) for entry in value]
-        return None if None in parts else [call for part in parts if part for call in part]
+        is_other = None in parts or (strict and not parts)
+        return None if is_other else [call for part in parts if part for call in part]
     if not isinstance(value, dict):
         return None
     wrapper = _wrapper(value)

@@ -14,6 +14,7 @@ from typing import Any
 
 _JSON = json.JSONDecoder(strict=False)
 _DEPTH = 64
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _BLANK = re.compile(r"(?:\s|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
 _NAME = re.compile(r"[^\W\d][\w.-]*")
 _KEYWORD = re.compile(r"([^\W\d]\w*)\s*=(?!=)")
@@ -54,9 +55,14 @@ class Unreadable(ValueError):
 def read_value(text: str, start: int) -> tuple[Any, int]:
     """The value that begins at `start`, and where it ends. Raises Unreadable."""
     try:
-        return _JSON.raw_decode(text, start)
+        value, end = _JSON.raw_decode(text, start)
     except (ValueError, RecursionError):
         return _Reader(text, start).read()
+    if _SURROGATE.search(text, start, end):  # half a pair can't be encoded again
+        return _Reader(text, start).read()
+    if _too_deep(value):
+        raise Unreadable(cut=False)
+    return value, end
 
 
 def read_arguments(text: str, start: int) -> tuple[dict[str | int, Any], int]:
@@ -66,6 +72,18 @@ def read_arguments(text: str, start: int) -> tuple[dict[str | int, Any], int]:
     """
     reader = _Reader(text, start)
     return reader.arguments(), reader.at
+
+
+def _too_deep(value: Any) -> bool:
+    level = [value]
+    for _ in range(_DEPTH):
+        containers = [each for each in level if isinstance(each, (dict, list))]
+        level = [
+            inner for each in containers for inner in (each.values() if isinstance(each, dict) else each)
+        ]
+        if not level:
+            return False
+    return True
 
 
 class _Reader:

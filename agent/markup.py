@@ -46,7 +46,8 @@ ROLE = r"""
 """Tokens of a chat template that leaked into the text."""
 
 HARMONY_CALL = r"""
-    (?:(?:<\|start\|>assistant | <\|channel\|>\w* | commentary\b | analysis\b)\s*)*
+    (?: (?:(?:<\|start\|>assistant | <\|channel\|>\w*)\s*){1,3}
+      | (?:(?:(?<!\w)|(?<=assistant))(?:commentary|analysis)\s*)?(?=to=functions\.) )
     (?<!\w)to=(?P<name>[\w.-]+)
     (?:(?:[^<\n]|<\|(?:channel|constrain)\|>){0,80}<\|message\|>|\s*json(?=\{))
 """
@@ -96,11 +97,10 @@ def points(names: tuple[str, ...]) -> re.Pattern[str]:
     heads = [
         TAGGED_CALL,
         OPENED_CALL,
-        NAMED_CALL,
         RECIPIENT,
         REACT_CALL,
         HARMONY_CALL,
-        rf"\bcall:(?:{_any(names)})\{{",
+        rf"(?<!\w)(?:call:(?:{_any(names)})\{{|(?:{_any(names)})\[(?:ARGS|CALL_ID)\])",
     ]
     groups = {
         "fence": r"^[ \t]{0,20}(?:`{3,}|~{3,})[^\n`]{0,60}\n",
@@ -118,24 +118,26 @@ def points(names: tuple[str, ...]) -> re.Pattern[str]:
 @lru_cache(maxsize=32)
 def unfinished(names: tuple[str, ...]) -> re.Pattern[str]:
     """The end of a text that may be the beginning of a mark. White space at the end is to be left out."""
-    words = [*names, *(f"call:{name}{{" for name in names), "functools[", "commentary to=", "analysis to="]
-    marks = ["[TOOL_CALLS]", "[/TOOL_CALLS]", "[THINK]", "[/THINK]", "]<]minimax[>["]
-    marks += ["assistantfinal", "assistantcommentary to="]
+    words = [*names, *(f"call:{name}{{" for name in names), "functools[", "]<]minimax[>["]
+    words += [f"{start}to=functions." for start in ("", "commentary ", "analysis ")]
+    words += ["Action:", "Observation:"]
+    marks = ["[TOOL_CALLS]", "[/TOOL_CALLS]", "[THINK]", "[/THINK]"]
+    marks += ["assistantfinal", "assistantcommentary to=functions."]
     token = r"(?:<[|\w]*)?"
-    header = rf"(?:[^<\n]|<\|(?:constrain|channel)\|>){{0,80}}{token}"
+    header = rf"(?:[^<>\n]|<\|(?:constrain|channel)\|>){{0,80}}{token}"
     value = r"(?:\{\s*\"?\w{0,12})?"
     tails = [
-        r"(?:\]<\]minimax\[>\[)?<[^\s<>]{0,60}",
-        rf"<{_VENDOR}(?:function|invoke|{_CALLS})\b(?:[^<>\n]|<\|\w*\|?>?){{0,80}}",
+        r"(?:(?<!\w)\]<\]minimax\[>\[)?<[^\s<>]{0,60}",
+        rf"<{_VENDOR}(?:function|invoke|{_CALLS})\b(?:[^<>\n]|<(?:\|\w*\|?>?)?){{0,80}}",
         rf"<\|(?:im_start|start_header_id|start|channel|open|close)\|>{header}",
         rf"<\|channel>\w* | <\|message_sep\|>\s*(?:{begun('function call')})?{token}",
-        rf"(?:(?:assistant)?(?:commentary|analysis))?\s*\bto=(?:functions\.{header}|{begun('functions.')})",
-        rf"(?<!\w)(?:{_any(names)})(?:(?:\[CALL_ID\][\w-]*)?\[[A-Z_]*\]?|\s*{value})",
+        rf"(?:(?:assistant)?(?:commentary|analysis)\s*)?\bto=functions\.{header}",
+        rf"(?<!\w)(?:call:)?(?:{_any(names)})(?:(?:\[CALL_ID\][\w-]*)?\[[A-Z_]*\]?|\s*(?:`{{1,3}}\w*\s*)?{value})",
         rf"{_LOOSE}\s*(?:`{{1,3}}\w*\s*)?(?:\[\s*)?{value}",
         r"^[ \t]{0,20}(?:`{3,}|~{3,})[^\n`]{0,60} | `+ | ^[ \t]{0,20}~+",
         rf"^>{{1,3}}\w*\s*{value} | functools\[\s*{value} | \{{\s*\"?\w{{0,12}}",
         rf"^Action:[ \t]*(?:`{{0,3}}|\w*\s*(?:{begun('Action Input:')})?\s*{value})",
-        *(rf"(?<!\w){begun(word)}" for word in [*words, "Action:", "Observation:"]),
+        *(rf"(?<!\w){begun(word)}" for word in words),
         *map(begun, marks),
     ]
     return re.compile(rf"(?:{'|'.join(tails)})\Z", FLAGS)

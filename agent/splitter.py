@@ -32,6 +32,8 @@ _LEAD_IN = re.compile(
     r"(?=.*\b(?:I|I['’](?:ll|m|d)|let me|let['’]s|je|j['’]\w+|nous)\b)[^\n]{1,200}[.!…]\Z", re.IGNORECASE
 )
 """A sentence or two in the first person, such as stand before a call."""
+_LEAD_IN_REACH = 10_000
+"""Behind so much text, thoughts included, JSON is no longer looked at as a call that was led to."""
 
 
 class Splitter:
@@ -95,9 +97,9 @@ class Splitter:
         self._safe = len(self._text)
         if not self._final:
             start = max(self._at, self._safe - _WINDOW)
-            self._safe = _without_blanks(self._text, start, self._safe)
+            self._safe = start + len(self._text[start:].rstrip(_BLANKS))
             if unfinished := self._unfinished.search(self._text, start, self._safe):
-                self._safe = _without_blanks(self._text, start, unfinished.start())
+                self._safe = start + len(self._text[start : unfinished.start()].rstrip(" \t"))
         while self._at < self._safe and self._step():
             pass
 
@@ -169,7 +171,9 @@ class Splitter:
 
     def _inside(self, until: re.Pattern[str]) -> bool:
         """Go on in a quoted block, or in thoughts."""
-        end = until.search(self._text, self._at, self._safe)
+        end = until.search(self._text, self._at)
+        if end and end.end() > self._safe:
+            end = None
         if self._thinking:
             self._parts.append(("thought", self._text[self._at : end.start() if end else self._safe]))
             self._at = end.end() if end else self._safe
@@ -242,7 +246,8 @@ class Splitter:
 
     def _object(self, point: re.Match[str]) -> bool:
         """JSON as the last paragraph may be a call, behind a sentence that leads to it."""
-        if not self._thoughts and not self.found and _LEAD_IN.match(self.visible):
+        is_near = not self._thoughts and not self.found and point.start() <= _LEAD_IN_REACH
+        if is_near and _LEAD_IN.match(self.visible):
             taken = self._unmarked(point.start())
             if taken is not None:
                 return taken
@@ -258,8 +263,3 @@ class Splitter:
     def _after_tokens(self, start: int) -> int:
         tokens = _TOKENS.match(self._text, start, self._safe)
         return tokens.end() if tokens else start
-
-
-def _without_blanks(text: str, start: int, end: int) -> int:
-    """Where the white space begins that ends at `end`, but not before `start`."""
-    return start + len(text[start:end].rstrip(_BLANKS))

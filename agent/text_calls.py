@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from agent import markup
-from agent.call_shapes import UNDECIDED, read_shape
+from agent.call_shapes import UNDECIDED, UnreadableCall, read_shape
 from agent.literals import Unreadable, read_value
 from agent.offered import Offered, plain_name
 
@@ -70,13 +70,16 @@ def read_calls(text: str, start: int, offered: Offered, *, strict: bool = False)
     found, fenced = Found(end=start), False
     while True:
         at = end_of_separators(text, found.end)
+        mark = _last_mark(text, found.end, at)
+        if mark == "closing":
+            break
         try:
-            written, end = read_shape(text, at, offered, strict=strict)
+            written, end = read_shape(text, at, offered, strict=strict, opened=mark == "opening")
             for name, arguments in written:
                 _take(found, name, arguments, offered)
-        except Unreadable as error:
-            found.broken, found.end = _breach(error, text, at)
-            found.begun = error.partial or ""
+        except UnreadableCall as error:
+            found.broken, found.end = _breach(error, text, at, marked=not strict)
+            found.begun = error.name
             return found
         if end == at:
             break
@@ -107,16 +110,16 @@ def read_turn(text: str, start: int, offered: Offered, end: int, *, final: bool)
         return Found(end, broken="malformed", begun=fence["language"])
     if found is None or found.unknown or (found.begun and not offered.known(found.begun)):
         return None
-    if found.broken and not (found.begun or found.calls):
-        may_be_cut = found.broken == "cut" or UNDECIDED.match(text, start, end)
-        return Found(end, broken="cut") if may_be_cut and not final else None
-    if found.broken == "malformed":
-        closed = not final or _CLOSED.search(text, max(start, end - 60), end)
-        return Found(end, found.calls, broken="malformed", begun=found.begun) if closed else None
-    if not found.broken and (not found.calls or end_of_separators(text, found.end) < end):
-        return None
+    is_call = bool(found.begun or found.calls)
+    if not found.broken:
+        is_whole = is_call and end_of_separators(text, found.end) >= end
+    elif not final:
+        is_whole = is_call or found.broken == "cut" or UNDECIDED.match(text, start, end) is not None
+    else:
+        is_closed = _CLOSED.search(text, max(start, end - 60), end)
+        is_whole = is_call and (found.broken == "cut" or is_closed is not None)
     found.end = end
-    return found
+    return found if is_whole else None
 
 
 def undecided(text: str, start: int, end: int) -> bool:
@@ -135,16 +138,26 @@ def _end(pattern: re.Pattern[str], text: str, start: int) -> int:
     return match.end() if match else start
 
 
-def _breach(error: Unreadable, text: str, start: int) -> tuple[Broken, int]:
+def _last_mark(text: str, start: int, end: int) -> Literal["opening", "closing"] | None:
+    """What the last mark in this stretch does; behind a closing one, nothing is marked as a call."""
+    last = None
+    for mark in _EDGE.finditer(text, start, end):
+        last = mark
+    if last is None:
+        return None
+    return "opening" if _OPEN.match(text, last.start()) else "closing"
+
+
+def _breach(error: UnreadableCall, text: str, start: int, *, marked: bool) -> tuple[Broken, int]:
     """What is wrong with the call at `start`, and where the text goes on behind it."""
-    edge = (_CLOSE if error.cut else _EDGE).search(text, start)
+    edge = (_CLOSE if error.cut else _EDGE).search(text, start) if marked else None
     if edge is None:
         return ("cut" if error.cut else "malformed"), len(text)
     return "malformed", edge.start() if _OPEN.match(text, edge.start()) else edge.end()
 
 
 def _take(found: Found, name: str, arguments: Any, offered: Offered) -> None:
-    """Sort a call into known and unknown. Raises Unreadable where it can't be meant so."""
+    """Sort a call into known and unknown. Raises UnreadableCall where it can't be meant so."""
     known = offered.known(name)
     given = _as_object(arguments, known, offered)
     if known is None:
@@ -152,7 +165,7 @@ def _take(found: Found, name: str, arguments: Any, offered: Offered) -> None:
         return
     for key, schema in offered.properties(known).items():
         if schema.get("type") in _SCALARS and isinstance(given.get(key), (dict, list)):
-            raise Unreadable(cut=False, partial=name)
+            raise UnreadableCall(name, cut=False)
     found.calls.append(TextCall(known, given))
 
 
@@ -164,12 +177,15 @@ def _as_object(arguments: Any, known: str | None, offered: Offered) -> dict[str,
         return arguments
     if arguments in ([], ""):
         return {}
-    raise Unreadable(cut=False, partial=known or "")
+    raise UnreadableCall(known or "", cut=False)
 
 
 def _decoded(string: str, known: str | None, offered: Offered) -> Any:
     if string.startswith(("{", "[")):
-        value, end = read_value(string, 0)
+        try:
+            value, end = read_value(string, 0)
+        except Unreadable:
+            return None
         return value if end == len(string) else None
     required = offered.required(known) if known else ()
     return {required[0]: string} if string and len(required) == 1 else string
