@@ -18,15 +18,12 @@ BLANK = "\\s\u200b\ufeff"
 _CALLS = r"(?:tool|function)[_▁]?calls?"
 _VENDOR = r"(?:\w+[:_]|[|｜]\w+[|｜])?"  # seed:tool_call, longcat_tool_call, ｜DSML｜function_calls
 
-_LOOSE = r"<(?:tools?|response|json|xml)>"  # what Qwen2.5-Coder puts in place of <tool_call>
-
 OPENING = rf"""
     <(?!end_){_VENDOR}{_CALLS}>
   | <[|｜]{_CALLS}(?:[_▁](?:section[_▁])?(?:start|begin))?[|｜]?>
   | <start_function_call> | <\|action_start\|> | <\|plugin\|> | <\|START_ACTION\|>
-  | <\|python_(?:tag|start)\|> | {_LOOSE}(?=\s*(?:```\w*\s*)?[\[{{]\s*[\[{{]?\s*"(?:name|arguments)")
-  | \[TOOL_CALLS?\] | \]<\]minimax\[>\[(?!</) | functools(?=\[\s*\{{)
-  | <\|message_sep\|>\s*function[ ]call<\|role_sep\|> | ^Action:[ \t]*(?=```)
+  | <\|python_(?:tag|start)\|> | \[TOOL_CALLS?\] | \]<\]minimax\[>\[(?!</)
+  | functools(?=\[\s*\{{) | <\|message_sep\|>\s*function[ ]call<\|role_sep\|> | ^Action:[ \t]*(?=```)
   | <\|channel\|>\w+\s+to=[^<\n]*(?:<\|constrain\|>\w*)?\Z
 """
 """What stands before a call or a list of calls; the last is a Harmony header that was cut."""
@@ -60,6 +57,7 @@ TAGGED_KEY = rf"""
 OPENED_CALL = r'<\|open\|>call\s+tool="(?P<name>[^"]+)"[^<>]*<\|sep\|>'  # Kimi K3
 OPENED_KEY = r'<\|open\|>argument\s+key="(?P<key>[^"]+)"[^<>]*<\|sep\|>'
 NAMED_CALL = r"(?<!\w)(?P<name>\w[\w-]*)(?:\[CALL_ID\][\w-]*)?\[ARGS\]"  # Mistral since 2025
+LOOSE_TAG = r"<(?:tools?|response|json|xml)>"  # what Qwen2.5-Coder puts in place of <tool_call>
 REACT_CALL = r"^Action:[ \t]*(?P<name>\w+)\s*\n\s*Action[ ]Input:(?=\s*\{)"
 RECIPIENT = r"^>>>(?P<name>\w+)\n(?=\s*\{)"  # Functionary 3.2
 
@@ -79,10 +77,12 @@ THOUGHTS = (
 LONE_CLOSE = r"</think(?:ing)?>|</thought>|\[/THINK\]|<\|END_THINKING\|>"
 
 
-CALL_TOKENS = "|".join(
-    f"(?:{re.sub('[(][?]P<[a-z]+>', '(?:', pattern)})"
-    for pattern in (OPENING, HARMONY_CALL, OPENED_CALL, *(opening for opening, _ in THOUGHTS))
-)
+def _unnamed(*patterns: str) -> str:
+    """Any of the patterns, without their named groups, so that they can be used in another."""
+    return re.sub(r"\(\?P<\w+>", "(?:", "|".join(f"(?:{pattern})" for pattern in patterns))
+
+
+CALL_TOKENS = _unnamed(OPENING, HARMONY_CALL, OPENED_CALL, *(opening for opening, _ in THOUGHTS))
 """Tokens of a template that open a call or thoughts."""
 
 
@@ -94,21 +94,19 @@ def compiled(*patterns: str) -> re.Pattern[str]:
 @lru_cache(maxsize=32)
 def points(names: tuple[str, ...]) -> re.Pattern[str]:
     """All places in a text where what follows may be other than plain text; a named group for each kind."""
-    heads = [
-        TAGGED_CALL,
-        OPENED_CALL,
-        RECIPIENT,
-        REACT_CALL,
-        HARMONY_CALL,
-        rf"(?<!\w)(?:call:(?:{_any(names)})\{{|(?:{_any(names)})\[(?:ARGS|CALL_ID)\])",
-    ]
+    known = _any(names)
+    heads = _unnamed(
+        *(TAGGED_CALL, OPENED_CALL, RECIPIENT, REACT_CALL, HARMONY_CALL),
+        rf"(?<!\w)(?:call:(?:{known})\{{|(?:{known})\[(?:ARGS|CALL_ID)\])",
+        rf'{LOOSE_TAG}\s*(?:```\w*\s*)?(?:\[\s*)?\{{\s*"name"\s*:\s*"(?:{known})"',
+    )
     groups = {
         "fence": r"^[ \t]{0,20}(?:`{3,}|~{3,})[^\n`]{0,60}\n",
         "block": r"^[ ]{0,3}>(?!>>\w) | (?<=\n\n)(?:[ ]{4}|\t)",
         "span": r"`+ | </?(?:code|pre)>",
         "thought": "|".join(opening for opening, _ in THOUGHTS),
         "close": LONE_CLOSE,
-        "call": f"{OPENING} | (?={_unnamed('|'.join(f'(?:{head})' for head in heads))})",
+        "call": f"{OPENING} | (?={heads})",
         "token": f"{CLOSING} | {ROLE}",
         "object": r"(?<=\n\n)\{",
     }
@@ -133,7 +131,7 @@ def unfinished(names: tuple[str, ...]) -> re.Pattern[str]:
         rf"<\|channel>\w* | <\|message_sep\|>\s*(?:{begun('function call')})?{token}",
         rf"(?:(?:assistant)?(?:commentary|analysis)\s*)?\bto=functions\.{header}",
         rf"(?<!\w)(?:call:)?(?:{_any(names)})(?:(?:\[CALL_ID\][\w-]*)?\[[A-Z_]*\]?|\s*(?:`{{1,3}}\w*\s*)?{value})",
-        rf"{_LOOSE}\s*(?:`{{1,3}}\w*\s*)?(?:\[\s*)?{value}",
+        rf"{LOOSE_TAG}\s*(?:`{{1,3}}\w*\s*)?(?:\[\s*)?(?:{value}|\{{\s*\"name\"\s*:?\s*\"?\w{{0,40}})",
         r"^[ \t]{0,20}(?:`{3,}|~{3,})[^\n`]{0,60} | `+ | ^[ \t]{0,20}~+",
         rf"^>{{1,3}}\w*\s*{value} | functools\[\s*{value} | \{{\s*\"?\w{{0,12}}",
         rf"^Action:[ \t]*(?:`{{0,3}}|\w*\s*(?:{begun('Action Input:')})?\s*{value})",
@@ -150,8 +148,3 @@ def _any(names: Iterable[str]) -> str:
 def begun(mark: str) -> str:
     """A pattern for every beginning of the mark."""
     return "(?:".join(map(re.escape, mark)) + ")?" * (len(mark) - 1)
-
-
-def _unnamed(pattern: str) -> str:
-    """The pattern without its named groups, so that it can be used in another."""
-    return re.sub(r"\(\?P<\w+>", "(?:", pattern)

@@ -36,7 +36,7 @@ class Found:
 
 
 _BETWEEN = re.compile(
-    rf"""(?: {markup.OPENING} | [{markup.BLANK},;] | \[(?=\s*\{{) | (?:```|~~~)\w*
+    rf"""(?: {markup.OPENING} | [{markup.BLANK},;] | \[(?=\s*\{{) | (?:```|~~~)\w* | {markup.LOOSE_TAG}
            | (?!{markup.CALL_TOKENS}) (?: {markup.CLOSING} | {markup.ROLE} ) )*+""",
     markup.FLAGS,
 )

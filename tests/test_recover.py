@@ -272,6 +272,7 @@ OTHER = {
         f'<tool_call>{ASKED}</tool_call>\n<tool_response>{{"a": 1}}</tool_response>Done.', 1, None, "Done.",
     ),
     "other tags of Qwen": (f"<tools>\n{ASKED}\n</tools>", 1, None, ""),
+    "JSON in tags": ('<json>{"name": "Léa"}</json>', 0, None, '<json>{"name": "Léa"}</json>'),
     "name and JSON": ('web_search\n{"query": "a"}', 1, None, ""),
     "a sentence that leads to it": (f"I look that up.\n\n{ASKED}", 1, None, "I look that up."),
     "an example that is announced": (f"I would write:\n\n{ASKED}", 0, None, f"I would write:\n\n{ASKED}"),
