@@ -30,6 +30,8 @@ def _assistant(config: Path, fixed: dict[str, Any]) -> "Assistant":
     for problem in store.problems:
         place = f"{problem.where}, line {problem.line}" if problem.line else problem.where
         print(f"{place}: {problem.entry}: {problem.reason}; using {problem.used}", file=sys.stderr)
+        if problem.entry == "auth":
+            raise SystemExit("A panel that was meant to ask for a login does not start without one.")
     return Assistant(store)
 
 

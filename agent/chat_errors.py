@@ -68,8 +68,10 @@ class ModelFailure(Failure):
 
     Kinds: server_error, tool_parse, repetition, cut, unsupported_tools, unsupported_thinking,
     unsupported_chat, model_missing, context_overflow, busy, gateway, auth, memory, unreachable,
-    model_timeout, bad_request.
+    model_timeout, bad_request. `partial` is the `agent.turn.Turn` that was under way, if there was one.
     """
+
+    partial: Any = None
 
     @property
     def retry(self) -> Retry:

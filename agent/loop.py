@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from agent.chat import Call, ChatRequest, ChatServer, ModelFailure, Think
-from agent.events import Event, Failed, Finished, Message, Notice, RunStarted, Text, Usage
+from agent.events import Event, Failed, Finished, Message, Notice, Retry, RunStarted, Text, Usage
 from agent.settings import Settings
 from agent.steps import run_steps
 from agent.turn import Turn, take_turn
@@ -60,6 +60,8 @@ class _Run:
         try:
             yield from self._rounds(offered)
         except ModelFailure as failure:
+            if failure.partial:
+                self._said(failure.partial.text, failure.partial.thinking)
             yield self._failed(failure, failure.retry)
         yield Finished(
             self.answer,
@@ -187,10 +189,7 @@ class _Run:
         lines = [f"- [{source.title or source.url}]({source.url})" for source in self.sources.values()]
         return "\n".join(lines) or self.setup.context.locale("results.no_findings")
 
-    def _failed(self, failure: Failure, retry: Any) -> Failed:
-        partial = getattr(failure, "partial", None)
-        if partial is not None:
-            self._said(partial.text, partial.thinking)
+    def _failed(self, failure: Failure, retry: Retry) -> Failed:
         problem = failure.told(self.setup.context.locale)
         return Failed(problem.kind, problem.cause, problem.remedy, retry)
 
@@ -217,7 +216,7 @@ def _remembered(message: Message) -> Message:
 
 
 def _cut(text: str, limit: int, locale: Locale) -> str:
-    """A result without parts of its own, in at most `limit` characters: a cut one says how much is missing."""
+    """A result without parts of its own, in at most `limit` characters; a cut one says what is missing."""
     if len(text) <= limit:
         return text
     mark = locale("results.cut", shown=limit, total=len(text))

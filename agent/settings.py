@@ -48,6 +48,12 @@ class Settings(ToolSettings):
     def _searxng_address(cls, value: str) -> str:
         return client_address(value)
 
+    @field_validator("auth")
+    @classmethod
+    def _accounts(cls, value: str) -> str:
+        parse_accounts(value)
+        return value
+
     @field_validator("max_tool_result_chars", "max_tool_context_chars")
     @classmethod
     def _within_reason(cls, value: Chars) -> Chars:
@@ -64,6 +70,17 @@ class Settings(ToolSettings):
         """Characters that all tool results of one run may have together."""
         chosen = self.max_tool_context_chars
         return min(max(2 * num_ctx, 8_000), 160_000) if chosen == "auto" else chosen
+
+
+def parse_accounts(text: str) -> dict[str, str]:
+    """Logins from `name:password,name:password`. Raises ValueError for anything else."""
+    accounts: dict[str, str] = {}
+    for entry in filter(None, (part.strip() for part in text.split(","))):
+        name, colon, password = entry.partition(":")
+        if not (colon and name and password):
+            raise ValueError("logins are written as name:password, several with commas")
+        accounts[name] = password
+    return accounts
 
 
 def client_address(value: str, default_port: int | None = None) -> str:

@@ -60,7 +60,7 @@ def take_turn(server: ChatServer, request: ChatRequest, cancel: Cancel) -> Gener
         turn = pieces.turn(None)
         if failure.kind == "cut" and _REPETITION.search(turn.text[-2000:]):
             failure.kind = "repetition"
-        setattr(failure, "partial", turn)  # noqa: B010
+        failure.partial = turn
         raise
     yield from pieces.shown.close()
     turn = pieces.turn(end)

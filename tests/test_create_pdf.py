@@ -98,24 +98,41 @@ def with_sources(context: ToolContext, *sources: Source) -> ToolContext:
 def test_pages_that_were_read_are_cited(registry, context):
     context = with_sources(context, SEEN, READ, READ)
     text = text_of(registry.execute("create_pdf", {"title": "T", "markdown": "Text."}, context), context)
-    assert "Sources" in text and text.count("https://a.example/page") == 1 and "Page A" in text
+    assert "Pages read" in text and text.count("https://a.example/page") == 1 and "Page A" in text
     assert "b.example" not in text
 
 
 @pytest.mark.parametrize(
     ("markdown", "sources"),
     [
-        ("See [A](https://a.example/page).", (READ, SEEN)),
-        ("See https://a.example/page", (READ, Source("https://c.example", "C", read=True))),
+        ("See https://a.example/page.", (READ, SEEN)),
+        ("See <https://a.example/page>", (READ,)),
+        ("See [https://a.example/page](https://a.example/page)", (READ,)),
         ("Text.", (SEEN,)),
         ("Text.", ()),
     ],
 )
 def test_sources_are_not_added_where_the_text_cites_or_nothing_was_read(registry, context, markdown, sources):
     context = with_sources(context, *sources)
-    assert "Sources" not in text_of(
+    assert "Pages read" not in text_of(
         registry.execute("create_pdf", {"title": "T", "markdown": markdown}, context), context
     )
+
+
+@pytest.mark.parametrize(
+    "cited",
+    [
+        "[A](https://a.example/page)",
+        '[A](https://a.example/page "t")',
+        "[A][1]\n\n[1]: https://a.example/page",
+    ],
+)
+def test_an_address_that_only_a_click_would_show_is_printed(registry, context, cited):
+    context = with_sources(context, READ)
+    text = text_of(
+        registry.execute("create_pdf", {"title": "T", "markdown": f"See {cited}."}, context), context
+    )
+    assert text.count("https://a.example/page") == 1
 
 
 def test_what_could_not_be_drawn_is_told_in_the_language_of_the_panel(registry, tmp_path):

@@ -13,8 +13,9 @@ from starlette.responses import HTMLResponse, JSONResponse
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
+from agent.settings import parse_accounts
 from ui.guard import Guard
-from ui.identity import CookieKey, Doorkeeper, Ticket, host_name, new_ticket, parse_accounts
+from ui.identity import CookieKey, Doorkeeper, Ticket, host_name, new_ticket
 from ui.routes import sign_in_route
 
 LOCAL = "http://127.0.0.1:7860"

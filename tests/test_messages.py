@@ -123,9 +123,9 @@ def test_notice_failure_and_card():
     assert shown[2].startswith("⚠️ Limite atteinte : 10 Continuez")
     assert shown[3] == "Bilan"
     assert shown[4].startswith("❌ Coupé")
-    assert (
-        shown[5] == "[📄 Télécharger le PDF](pdfs/20261130-120000_x.pdf \"20261130-120000_x.pdf\")\nMon *titre* · 2 pages · 34 kB"
-    )
+    card, facts = shown[5].split("\n")
+    assert card == '[📄 Télécharger le PDF](pdfs/20261130-120000_x.pdf "20261130-120000_x.pdf")'
+    assert facts == "Mon *titre* · 2 pages · 34 kB"
 
 
 def test_stopped_before_the_first_word():

@@ -9,6 +9,9 @@ _LONGEST_TITLE = 300
 _WRAPPED = re.compile(r"\A\s*(`{3,}|~{3,})(?:markdown|md)[ \t]*\n(.*)\n\1[ \t]*\s*\Z", re.DOTALL)
 """The whole document in a fence, as some models send it."""
 
+_TARGETS = re.compile(r"\]\([^()\s]*(?:\([^()\s]*\)[^()\s]*)*(?:\s+[\"'(][^\n]*?)?\)|\]:[ \t]*\S+")
+"""Where links lead, which only a click shows: `](target)` and `[name]: target`."""
+
 
 class CreatePdfArguments(Arguments):
     """A document: its title and its whole content."""
@@ -58,9 +61,10 @@ def _first_words(markdown: str) -> str:
 
 
 def _uncited(markdown: str, sources: tuple[Source, ...]) -> list[Source]:
-    """The pages that were read for this document, if it names none of them itself."""
+    """The pages that were read for this document and whose address nobody would see on paper."""
+    seen = _TARGETS.sub("]", markdown)
     read = {source.url: source for source in sources if source.read}
-    return [] if any(url.rstrip("/") in markdown for url in read) else list(read.values())
+    return [source for url, source in read.items() if url.rstrip("/") not in seen]
 
 
 def _data(document: Document, notes: list[str]) -> dict[str, object]:

@@ -36,4 +36,3 @@ class Failure(Exception):
         """The failure in words."""
         cause, remedy = (locale(f"errors.{self.kind}.{part}", **self.details) for part in ("cause", "remedy"))
         return Problem(self.kind, cause, remedy)
-

@@ -41,14 +41,22 @@ class _ChatTab:
         self.conversation = gr.Textbox(visible=False, elem_id="conversation")
         with gr.Row(elem_id="chat-bar", equal_height=True):
             self.model = gr.Dropdown(
-                show_label=False, container=False, elem_id="model", scale=4, min_width=180, filterable=True
+                label=tr("column_model"),
+                show_label=False,
+                container=False,
+                elem_id="model",
+                scale=4,
+                min_width=180,
+                filterable=True,
             )
             self.refresh = gr.Button("⟳", elem_id="refresh-models", scale=0, min_width=44)
             self.tools_button = gr.Button("🛠", elem_id="tools-button", scale=1, min_width=120)
             self.new = gr.Button(tr("new_chat"), elem_id="new-chat", scale=1, min_width=120)
         with gr.Column(elem_id="tools-panel", variant="panel"):
             self.tools_enabled = gr.Checkbox(label=tr("tools_enabled"), elem_id="tools-enabled")
-            self.tools = gr.CheckboxGroup(show_label=False, container=False, elem_id="tools")
+            self.tools = gr.CheckboxGroup(
+                label=tr("set_tools"), show_label=False, container=False, elem_id="tools"
+            )
         self.reason = gr.Markdown(elem_id="model-reason", visible=False)
         self.chat = gr.Chatbot(
             elem_id="chat",
@@ -62,6 +70,7 @@ class _ChatTab:
             allow_file_downloads=False,
         )
         self.box = gr.Textbox(
+            label=tr("ask_placeholder"),
             placeholder=tr("ask_placeholder"),
             show_label=False,
             container=False,
@@ -213,7 +222,7 @@ class _ChatTab:
         yield gr.Textbox(submit_btn=True, stop_btn=False), self._shown(view), conversation.id
 
 
-def _examples(locale: Locale) -> list[dict[str, str]]:
+def _examples(locale: Locale) -> Any:
     return [{"text": locale(f"ui.example_{number}")} for number in (1, 2, 3, 4)]
 
 

@@ -19,6 +19,9 @@ SIGN_IN = "/sign-in"
 _SHARE_SCRIPTS = "https://gradio.s3-us-west-2.amazonaws.com"
 """Where Gradio's page loads its script from when it is shared; nowhere else."""
 
+_WITHOUT_LOGIN = (SIGN_IN, "/gradio_api/startup-events")
+"""Gradio asks itself for the second one when it starts; it does nothing for anybody else."""
+
 _YEAR = 365 * 24 * 3600
 
 
@@ -57,7 +60,7 @@ class Guard:
             await entered(scope, receive, send)
             return
         person = self._person(request, ticket)
-        if person is None and request.url.path != SIGN_IN:
+        if person is None and request.url.path not in _WITHOUT_LOGIN:
             await _sign_in_first(request)(scope, receive, send)
             return
         scope.setdefault("state", {}).update(person=person, ticket=ticket, language=self._language(request))

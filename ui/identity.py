@@ -112,17 +112,6 @@ def new_ticket(login: str = "") -> Ticket:
     return Ticket(secrets.token_urlsafe(18), login)
 
 
-def parse_accounts(text: str) -> dict[str, str]:
-    """Logins from `name:password,name:password`. Raises ValueError for anything else."""
-    accounts: dict[str, str] = {}
-    for entry in filter(None, (part.strip() for part in text.split(","))):
-        name, colon, password = entry.partition(":")
-        if not (colon and name and password):
-            raise ValueError("logins are written as name:password, several with commas")
-        accounts[name] = password
-    return accounts
-
-
 def host_name(host: str) -> str:
     """The name in a Host header, without port and brackets."""
     if host.startswith("["):

@@ -28,11 +28,11 @@ from tools.tool import Document, ToolResult
 ChatMessage = dict[str, Any]
 
 _PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")
-"""ASCII punctuation: all of it can be escaped (CommonMark 0.31, 2.4), which also keeps URLs from being linked."""
+"""All ASCII punctuation can be escaped (CommonMark 0.31, 2.4); that also keeps URLs from being linked."""
 
 
 _LINK_TO_DOCUMENT = re.compile(r"\]\(/pdfs/")
-"""Models link a document as they were told it; behind a share link or a sub-path only a relative one works."""
+"""Models link a document as they were told it; behind a share link only a relative link works."""
 
 
 @dataclass

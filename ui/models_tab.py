@@ -55,7 +55,8 @@ def _row(model: ModelInfo, locale: Locale) -> str:
     return (
         "<tr>"
         + "".join(
-            f'<td data-label="{escape(locale(f"ui.column_{column}"))}"><span>{cell}</span></td>' for column, cell in cells
+            f'<td data-label="{escape(locale(f"ui.column_{column}"))}"><span>{cell}</span></td>'
+            for column, cell in cells
         )
         + "</tr>"
     )

@@ -9,9 +9,10 @@ import gradio as gr
 from starlette.middleware import Middleware
 
 from agent.assistant import Assistant
+from agent.settings import parse_accounts
 from locales import languages, load_locale
 from ui.guard import Guard
-from ui.identity import LOOPBACK, CookieKey, Doorkeeper, parse_accounts
+from ui.identity import LOOPBACK, CookieKey, Doorkeeper
 from ui.routes import document_route, sign_in_route
 
 log = logging.getLogger(__name__)
@@ -41,8 +42,10 @@ class Panel(gr.Blocks):
         """Whether people other than the one at this machine may reach the panel."""
         return self.server_is_open or bool(self.share)
 
-    def launch(self, **options: Any) -> Any:
-        """Start serving; takes what gr.Blocks.launch takes, but for `auth` (a setting of the panel)."""
+    def launch(self, **options: Any) -> Any:  # type: ignore[override]
+        """Start serving; takes what gr.Blocks.launch takes, by keyword."""
+        if options.get("auth"):
+            raise TypeError("logins are a setting of the panel: build(auth='name:password')")
         host = options.get("server_name") or os.environ.get("GRADIO_SERVER_NAME") or "127.0.0.1"
         self.server_is_open = host not in LOOPBACK
         app = dict(options.pop("app_kwargs", None) or {})
@@ -87,7 +90,7 @@ class Panel(gr.Blocks):
         if self.share_url:
             lines.append(f"Public link: {self.share_url}")
         if self.is_open() and not self.doorkeeper.needs_login:
-            base = (self.share_url or self.local_url).rstrip("/")
+            base = str(self.share_url or self.local_url).rstrip("/")
             lines += [
                 "Whoever opens it can chat, in a session of their own, but change no setting.",
                 f"The owner's link, to keep to yourself: {base}/?owner={self.doorkeeper.owner_token}",

@@ -3,11 +3,11 @@
 from typing import Any
 
 import gradio as gr
-from tools.web_search import check_searxng
 
 from agent.models import check_ollama
 from locales import Locale, languages, load_locale
 from tools.failure import Failure
+from tools.web_search import check_searxng
 from ui.panel import Panel
 from ui.request import locale_of, person_of, require_owner
 
@@ -42,7 +42,14 @@ class _SettingsTab:
             with gr.Group():
                 with gr.Row(equal_height=True):
                     self._field("ollama_url", gr.Textbox(label=tr("set_ollama_url"), scale=4))
-                    self.test_ollama = gr.Button(tr("test"), scale=0, min_width=110, elem_id="test-ollama", elem_classes="test", size="sm")
+                    self.test_ollama = gr.Button(
+                        tr("test"),
+                        scale=0,
+                        min_width=110,
+                        elem_id="test-ollama",
+                        elem_classes="test",
+                        size="sm",
+                    )
                 self.ollama_told = gr.Markdown(elem_id="ollama-told", visible=False)
                 self._field(
                     "num_ctx",
@@ -57,9 +64,16 @@ class _SettingsTab:
             with gr.Group():
                 with gr.Row(equal_height=True):
                     self._field("searxng_url", gr.Textbox(label=tr("set_searxng_url"), scale=4))
-                    self.test_searxng = gr.Button(tr("test"), scale=0, min_width=110, elem_id="test-searxng", elem_classes="test", size="sm")
+                    self.test_searxng = gr.Button(
+                        tr("test"),
+                        scale=0,
+                        min_width=110,
+                        elem_id="test-searxng",
+                        elem_classes="test",
+                        size="sm",
+                    )
                 self.searxng_told = gr.Markdown(elem_id="searxng-told", visible=False)
-                backends = [
+                backends: Any = [
                     (tr("backend_auto"), "auto"),
                     ("SearXNG", "searxng"),
                     ("DuckDuckGo", "duckduckgo"),
@@ -71,7 +85,7 @@ class _SettingsTab:
                 self._field("max_iterations", gr.Slider(1, 50, step=1, label=tr("set_max_iterations")))
             with gr.Group():
                 named = [(load_locale(known)("language.name"), known) for known in languages()]
-                choices = [(tr("language_auto"), "auto"), *named]
+                choices: Any = [(tr("language_auto"), "auto"), *named]
                 self._field("language", gr.Dropdown(choices, label=tr("set_language")))
             self.save = gr.Button(tr("save"), variant="primary", elem_id="save-settings")
         self.saved = gr.Markdown(elem_id="settings-saved", visible=False)

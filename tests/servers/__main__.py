@@ -26,7 +26,11 @@ def main() -> None:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--panel", action="store_true", help="start the panel on them; further options go to it, such as --port 7861")
+    parser.add_argument(
+        "--panel",
+        action="store_true",
+        help="start the panel on them; further options go to it, such as --port 7861",
+    )
     given, more = parser.parse_known_args()
     with contextlib.ExitStack() as stack:
         ollama = stack.enter_context(ScriptedOllama(chat=demo_script(), pull_seconds=10))

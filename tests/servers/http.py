@@ -131,6 +131,10 @@ class LoopbackServer:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Stop answering, as a server does that is shut down. Again is no harm."""
         self._server.shutdown()
         self._server.server_close()
         self._server.drop_connections()

@@ -51,6 +51,11 @@ class ScriptedOllama(LoopbackServer):
         self._played = 0
         self._lock = threading.Lock()
 
+    def play(self, chat: Script) -> None:
+        """Go on with another script, from its first turn."""
+        with self._lock:
+            self._script, self._played = chat, 0
+
     @property
     def chats(self) -> list[dict[str, Any]]:
         """The bodies of all requests to /api/chat, in order."""

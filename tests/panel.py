@@ -1,0 +1,173 @@
+"""The panel as its users start it: a process of its own, on scripted servers, seen through Chromium."""
+
+import contextlib
+import os
+import re
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+
+from tests.browser import ARGUMENTS, chromium
+from tests.servers.__main__ import demo_config
+from tests.servers.ollama import Script, ScriptedOllama
+from tests.servers.searxng import ScriptedSearxng
+from tests.servers.website import ScriptedSite
+
+ROOT = Path(__file__).parent.parent
+WALL = 60.0
+"""Seconds after which something that should happen counts as hanging."""
+
+ONLY_LOOPBACK = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost"
+
+
+class Panel:
+    """A running panel. `log` is what it printed so far."""
+
+    def __init__(self, folder: Path, *options: str, chat: Script | None = None, **environment: str) -> None:
+        self._stack = contextlib.ExitStack()
+        self.ollama = self._stack.enter_context(ScriptedOllama(chat=chat))
+        self.site = self._stack.enter_context(ScriptedSite())
+        self.searxng = self._stack.enter_context(ScriptedSearxng(self.site.search_results()))
+        self.folder = folder
+        self.config = demo_config(folder, self.ollama.url, self.searxng.url)
+        self.port = free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        self._log = folder / "panel.log"
+        command = [sys.executable, "app.py", "--config", str(self.config), "--port", str(self.port), *options]
+        with self._log.open("wb") as log:
+            self.process = subprocess.Popen(
+                command, cwd=ROOT, stdout=log, stderr=log, env={**os.environ, **environment}
+            )
+        self._stack.callback(self._end)
+        self._wait()
+
+    @property
+    def log(self) -> str:
+        return self._log.read_text(encoding="utf-8", errors="replace")
+
+    def close(self) -> None:
+        self._stack.close()
+
+    def pdfs(self) -> list[Path]:
+        """The PDFs that were made, oldest first."""
+        return sorted((self.folder / "outputs" / "pdfs").rglob("*.pdf"))
+
+    def _wait(self) -> None:
+        deadline = time.monotonic() + WALL
+        while time.monotonic() < deadline:
+            if self.process.poll() is not None:
+                break
+            if "Agent panel:" in self.log and self._answers():
+                return
+            time.sleep(0.1)
+        self.close()
+        raise AssertionError(f"the panel did not start:\n{self.log}")
+
+    def _answers(self) -> bool:
+        try:
+            urllib.request.urlopen(self.url, timeout=5).close()
+        except urllib.error.HTTPError:
+            return True
+        except OSError:
+            return False
+        return True
+
+    def _end(self) -> None:
+        self.process.terminate()
+        try:
+            self.process.wait(10)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+
+class Chat:
+    """The chat tab in a browser page."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        page.set_default_timeout(WALL * 1000)
+
+    def open(self, url: str) -> "Chat":
+        self.page.goto(url)
+        self.page.wait_for_selector("#box textarea")
+        self.page.wait_for_function("document.querySelector('#model input')?.value")
+        return self
+
+    def choose(self, model: str) -> None:
+        """Take a model from the selector."""
+        self.page.click("#model input")
+        self.page.locator("#model [role=option]").filter(has_text=model).first.click()
+
+    def ask(self, question: str) -> None:
+        self.page.fill("#box textarea", question)
+        self.page.press("#box textarea", "Enter")
+
+    def wait_for(self, text: str) -> None:
+        """Wait until the conversation holds the text."""
+        self.page.wait_for_function(
+            "text => document.querySelector('#chat')?.innerText.includes(text)", arg=text
+        )
+
+    def wait_gone(self, text: str) -> None:
+        """Wait until the conversation shows the text no more."""
+        self.page.wait_for_function(
+            "text => !document.querySelector('#chat')?.innerText.includes(text)", arg=text
+        )
+
+    def wait_until_done(self) -> None:
+        """Wait until the box takes the next question and nothing turns any more."""
+        self.page.wait_for_selector("#box .submit-button")
+        self.page.wait_for_function("!document.querySelector('#chat .loading-spinner')")
+
+    def stop(self) -> None:
+        self.page.click("#box .stop-button")
+
+    def text(self) -> str:
+        return self.page.inner_text("#chat")
+
+    def tab(self, name: str) -> None:
+        """Open a tab by its label, also where a narrow page keeps it behind its menu."""
+        button = self.page.locator("button[role=tab]:visible").filter(has_text=name)
+        if not button.count():
+            self.page.click(".overflow-menu > button")
+            button = self.page.locator(".overflow-dropdown button").filter(has_text=name)
+        button.first.click()
+
+
+@contextlib.contextmanager
+def browser() -> Iterator[Browser]:
+    """A headless Chromium that finds no host but loopback; skips where there is none."""
+    path = chromium()
+    if path is None:
+        pytest.skip("no Chromium here; `make browser` looks for one")
+    with sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=path, args=[*ARGUMENTS, ONLY_LOOPBACK])
+        try:
+            yield opened
+        finally:
+            opened.close()
+
+
+def person(opened: Browser, language: str = "fr-FR", width: int = 1280, height: int = 800) -> BrowserContext:
+    """A browser of somebody else: cookies and storage of its own."""
+    return opened.new_context(locale=language, viewport={"width": width, "height": height})
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def squeezed(text: str) -> str:
+    """The text with runs of white space as one space."""
+    return re.sub(r"\s+", " ", text)
