@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 REQUIREMENTS := requirements.txt requirements-dev.txt
 
-.PHONY: help setup run test test-long bench lint format browser clean
+.PHONY: help setup run demo test test-long bench lint format browser clean
 
 help:  ## what there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -19,11 +19,14 @@ $(VENV)/.installed: $(REQUIREMENTS)
 run: setup  ## start the panel (ARGS="--port 7861" for more)
 	$(BIN)/python app.py $(ARGS)
 
+demo: setup  ## the panel on scripted servers: no Ollama needed
+	$(BIN)/python -m tests.servers --panel $(ARGS)
+
 browser: setup  ## find or install a Chromium for the browser tests
 	@$(BIN)/python -m tests.browser
 
 test: setup browser  ## the tests, under five minutes
-	$(BIN)/python -m pytest -m "not long" $(ARGS)
+	$(BIN)/python -m pytest -m "not long" -n auto --dist loadfile $(ARGS)
 
 test-long: setup browser  ## soak, mass fuzz and fault runs
 	$(BIN)/python -m pytest -m long $(ARGS)

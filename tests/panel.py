@@ -35,7 +35,7 @@ class Panel:
         self._stack = contextlib.ExitStack()
         self.ollama = self._stack.enter_context(ScriptedOllama(chat=chat))
         self.site = self._stack.enter_context(ScriptedSite())
-        self.searxng = self._stack.enter_context(ScriptedSearxng(self.site.search_results()))
+        self.searxng = self._stack.enter_context(ScriptedSearxng(self.site.search_results))
         self.folder = folder
         self.config = demo_config(folder, self.ollama.url, self.searxng.url)
         self.port = free_port()

@@ -104,7 +104,7 @@ def test_sources_are_listed_as_links():
     )
     for text in texts(pdf):
         assert (
-            "Sources" in text
+            "Pages lues" in text
             and "Page A – https://a.example/x?y=1" in text
             and "2. https://b.example" in text
         )

@@ -35,7 +35,7 @@ def main() -> None:
     with contextlib.ExitStack() as stack:
         ollama = stack.enter_context(ScriptedOllama(chat=demo_script(), pull_seconds=10))
         site = stack.enter_context(ScriptedSite())
-        searxng = stack.enter_context(ScriptedSearxng(site.search_results()))
+        searxng = stack.enter_context(ScriptedSearxng(site.search_results))
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         config = demo_config(folder, ollama.url, searxng.url)
         print(f"Ollama {ollama.url}   SearXNG {searxng.url}   web site {site.url}", flush=True)

@@ -12,11 +12,24 @@ from tests.servers.trials import TRIALS, Page
 _FILES = Path(__file__).parent.parent / "data" / "site"
 _STATUS = {"challenge.html": 403}
 _SEARCHABLE = {
-    "actualites-ia.html": "Un petit modèle ouvert, une puce sobre et une norme européenne.",
-    "ai-news.html": "A phone-sized open model, a cooler chip, and a European labelling standard.",
-    "photosynthese.html": "Comment les plantes transforment la lumière en énergie chimique.",
-    "photosynthesis.html": "How plants turn the energy of light into chemical energy.",
+    "actualites-ia.html": (
+        "IA : ce qui a changé cette semaine, les dernières actualités",
+        "Un petit modèle ouvert, une puce sobre et une norme européenne.",
+    ),
+    "ai-news.html": (
+        "AI this week: the latest news",
+        "A phone-sized open model, a cooler chip, and a European labelling standard.",
+    ),
+    "photosynthese.html": (
+        "La photosynthèse : principe et étapes",
+        "Comment les plantes transforment la lumière en énergie chimique.",
+    ),
+    "photosynthesis.html": (
+        "Photosynthesis explained",
+        "How plants turn the energy of light into chemical energy.",
+    ),
 }
+"""What a search engine knows of each page: its title and a snippet."""
 
 
 class ScriptedSite(LoopbackServer):
@@ -47,16 +60,14 @@ class ScriptedSite(LoopbackServer):
         self._pages[path] = page
         return self.url + path
 
-    def search_results(self) -> list[dict[str, str]]:
-        """What a search engine would know of this site, as entries of SearXNG's `results`."""
-        return [
-            {
-                "url": f"{self.url}/{name}",
-                "title": name.removesuffix(".html").replace("-", " "),
-                "content": text,
-            }
-            for name, text in _SEARCHABLE.items()
+    def search_results(self, query: str = "") -> list[dict[str, str]]:
+        """What a search engine finds here, as entries of SearXNG's `results`: best match first."""
+        words = set(query.lower().split())
+        found = [
+            {"url": f"{self.url}/{name}", "title": title, "content": text}
+            for name, (title, text) in _SEARCHABLE.items()
         ]
+        return sorted(found, key=lambda entry: -len(words & set(entry["title"].lower().split())))
 
     def handle(self, request: Request, reply: Reply) -> None:
         page = self._pages.get(request.path)
