@@ -16,7 +16,7 @@ from agent.chat_errors import TRANSPORT_ERRORS, cut_failure, line_failure, page_
 from agent.chat_errors import ModelFailure as ModelFailure
 from agent.connection import Connection, shut_down, version_numbers
 from agent.events import Message
-from agent.ndjson import read_lines
+from agent.ndjson import Line, read_lines
 from agent.wire import arguments_object, wire_keep_alive, wire_messages
 from tools.cancel import Cancel
 
@@ -150,9 +150,18 @@ class OllamaChat(Connection):
             raise self.status_failure(response, _beginning(response), model)
         if "html" in kind:
             raise page_failure(kind, host=self.host, model=model)
-        for line in read_lines(response.iter_bytes()):
-            if cancel.is_set():
-                return
+        for lines in read_lines(response.iter_bytes()):
+            for item in _joined(self._items(lines, model)):
+                if cancel.is_set():
+                    return
+                yield item
+                if isinstance(item, End):
+                    return
+        raise cut_failure(host=self.host, model=model)
+
+    def _items(self, lines: list[Line], model: str) -> Iterator[Piece | End]:
+        """What the lines say. Raises ModelFailure for one that tells a failure."""
+        for line in lines:
             if isinstance(line, str):
                 yield Piece(bad_line=line)
                 continue
@@ -169,7 +178,6 @@ class OllamaChat(Connection):
             if done:
                 yield _end(line)
                 return
-        raise cut_failure(host=self.host, model=model)
 
     def _calls(self, made: Any) -> Iterator[Piece]:
         """Each entry is a call of its own: some servers give all of them the index 0, or no id."""
@@ -209,6 +217,26 @@ def _body(request: ChatRequest, streamed: bool) -> bytes:
     if request.think is not None:
         body["think"] = request.think
     return json.dumps(body).encode()  # ASCII, so that half a surrogate pair in a text does no harm
+
+
+def _joined(items: Iterator[Piece | End]) -> Iterator[Piece | End]:
+    """Neighbouring pieces of text as one: what came in one read need not be told token by token."""
+    texts: list[str] = []
+    try:
+        for item in items:
+            if isinstance(item, Piece) and item.text and not item.thinking:
+                texts.append(item.text)
+                continue
+            if texts:
+                yield Piece("".join(texts))
+                texts = []
+            yield item
+    except ModelFailure:
+        if texts:
+            yield Piece("".join(texts))
+        raise
+    if texts:
+        yield Piece("".join(texts))
 
 
 def _said(value: Any) -> str:

@@ -7,8 +7,12 @@ from typing import Any
 _decode = json.JSONDecoder(parse_constant=lambda name: None).raw_decode  # NaN could not be sent back
 
 
-def read_lines(pieces: Iterable[bytes]) -> Iterator[dict[str, Any] | str]:
-    """The objects of the stream; a line that is none as its text.
+Line = dict[str, Any] | str
+"""The object of a line; the text of one that is none."""
+
+
+def read_lines(pieces: Iterable[bytes]) -> Iterator[list[Line]]:
+    """The lines of the stream, those together that one piece completed.
 
     Pieces may be cut anywhere, inside a character too. Bytes that are no UTF-8 become U+FFFD. Blank
     lines are skipped, and so is an unreadable last line without its line feed: the stream was cut there.
@@ -18,15 +22,14 @@ def read_lines(pieces: Iterable[bytes]) -> Iterator[dict[str, Any] | str]:
         rest += piece
         if b"\n" in piece:
             *lines, rest = rest.split(b"\n")
-            for line in lines:
-                if text := line.decode("utf-8", "replace").strip():
-                    yield _object(text)
+            texts = (line.decode("utf-8", "replace").strip() for line in lines)
+            yield [_object(text) for text in texts if text]
     last = _object(rest.decode("utf-8", "replace").strip())
     if isinstance(last, dict):
-        yield last
+        yield [last]
 
 
-def _object(text: str) -> dict[str, Any] | str:
+def _object(text: str) -> Line:
     try:
         value, end = _decode(text)
         if "\\ud" in text or "\\uD" in text:

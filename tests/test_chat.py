@@ -282,6 +282,10 @@ def test_counts_are_unknown_where_the_server_gives_none():
     assert (without.prompt_tokens, without.answer_tokens, without.details) == (None, None, {})
 
 
+def lines_of(pieces):
+    return [line for lines in read_lines(pieces) for line in lines]
+
+
 objects = st.dictionaries(st.text(max_size=5), st.text(max_size=9) | st.integers() | st.none(), max_size=3)
 
 
@@ -297,12 +301,12 @@ def test_lines_are_the_same_however_the_bytes_are_cut(sent, ending, last_ending,
     body = text.encode("utf-8", "replace")
     edges = [0, *sorted(cut for cut in cuts if cut < len(body)), len(body)]
     pieces = [body[start:end] for start, end in pairwise(edges)]
-    assert list(read_lines(pieces)) == list(read_lines([body])) == [json.loads(json.dumps(e)) for e in sent]
+    assert lines_of(pieces) == lines_of([body]) == [json.loads(json.dumps(each)) for each in sent]
 
 
 @settings(max_examples=100, deadline=None)
 @given(st.binary(max_size=200))
 def test_no_bytes_at_all_break_the_reader(body):
-    whole = list(read_lines([body]))
-    assert list(read_lines(bytes([byte]) for byte in body)) == whole
+    whole = lines_of([body])
+    assert lines_of(bytes([byte]) for byte in body) == whole
     assert "\n" not in "".join(each for each in whole if isinstance(each, str))

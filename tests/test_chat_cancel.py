@@ -93,7 +93,8 @@ def test_a_turn_that_was_stopped_before_it_began_asks_nothing():
 
 def test_stop_between_two_pieces_by_the_one_who_reads():
     cancel, given = Cancel(), []
-    with ScriptedOllama(chat=say("a b c d e f") + hang(30)) as server, OllamaChat(server.url) as chat:
+    slow = say("a b c d e f", tokens_per_second=50) + hang(30)
+    with ScriptedOllama(chat=slow) as server, OllamaChat(server.url) as chat:
         for piece in chat.stream(ask(), cancel):
             given.append(piece)
             if len(given) == 3:

@@ -118,7 +118,8 @@ class LoopbackServer:
         self.requests: list[Request] = []
         self.hung_up_at: list[float] = []
         """When clients went away before their answer was complete (time.monotonic)."""
-        self._server = _Server(("127.0.0.1", port), _handler_for(self))
+        self._connections: set[socket.socket] = set()
+        self._server = _Server(("127.0.0.1", port), _handler_for(self, self._connections))
         self.port: int = self._server.server_address[1]
         self.url = f"http://127.0.0.1:{self.port}"
 
@@ -137,7 +138,9 @@ class LoopbackServer:
         """Stop answering, as a server does that is shut down. Again is no harm."""
         self._server.shutdown()
         self._server.server_close()
-        self._server.drop_connections()
+        for connection in list(self._connections):
+            with contextlib.suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
 
 
 class _Server(ThreadingHTTPServer):
@@ -145,30 +148,21 @@ class _Server(ThreadingHTTPServer):
     block_on_close = False
     request_queue_size = 256
 
-    def __init__(self, *arguments: Any) -> None:
-        super().__init__(*arguments)
-        self.connections: set[socket.socket] = set()
-
-    def drop_connections(self) -> None:
-        for connection in list(self.connections):
-            with contextlib.suppress(OSError):
-                connection.shutdown(socket.SHUT_RDWR)
-
     def handle_error(self, *_: object) -> None:
         """A client that hung up is no news."""
 
 
-def _handler_for(owner: LoopbackServer) -> type[BaseHTTPRequestHandler]:
+def _handler_for(owner: LoopbackServer, connections: set[socket.socket]) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
         disable_nagle_algorithm = True
 
         def setup(self) -> None:
             super().setup()
-            self.server.connections.add(self.connection)
+            connections.add(self.connection)
 
         def finish(self) -> None:
-            self.server.connections.discard(self.connection)
+            connections.discard(self.connection)
             with contextlib.suppress(OSError):
                 super().finish()
 
