@@ -25,13 +25,11 @@ def ask(
     With `as_json`, stdout gets every event, one JSON object a line. `pdf` takes a copy of the last PDF
     that was made. Returns 0 only with an answer (and, where asked for, a PDF).
     """
-    settings = assistant.store.current
-    locale = load_locale(choose_language(os.environ.get("LANG", ""), settings.language))
+    language = assistant.store.current.language
+    locale = load_locale(choose_language(os.environ.get("LANG", ""), language))
     try:
-        model = model or settings.model or assistant.default_model(assistant.chat_models())
-        switches = tuple(name for name, on in settings.tools.model_dump().items() if on)
-        choice = Choice(model, settings.tools_enabled, switches)
-        job = assistant.ask(assistant.conversations.start("terminal"), question, choice, LOCAL_OWNER, locale)
+        conversation = assistant.conversations.start("terminal")
+        job = assistant.ask(conversation, question, Choice(model), LOCAL_OWNER, locale)
         finished = _tell(job, as_json)
         if pdf is not None:
             _copy(assistant, finished, pdf)

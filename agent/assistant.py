@@ -5,9 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from tools.documents import DocumentStore
-
-from agent.chat import ModelFailure, OllamaChat
+from agent.chat import OllamaChat
 from agent.config_file import SettingsStore
 from agent.events import Event, Failed, Finished, RunStarted
 from agent.history import Conversation, Conversations, Run
@@ -18,6 +16,7 @@ from agent.prompt import system_prompt
 from agent.settings import Settings
 from locales import Locale
 from tools.cancel import Cancel
+from tools.documents import DocumentStore
 from tools.failure import Failure
 from tools.registry import ToolRegistry, default_registry
 from tools.tool import ToolContext
@@ -25,11 +24,13 @@ from tools.tool import ToolContext
 
 @dataclass(frozen=True)
 class Choice:
-    """What a chat's own switches say: the model, whether tools are offered, and which."""
+    """What a chat's own switches say: the model, "" for the default, and the tools that are on.
 
-    model: str
-    tools_enabled: bool = True
-    tools: tuple[str, ...] = ()
+    `tools` are canonical names; None leaves them to the settings.
+    """
+
+    model: str = ""
+    tools: tuple[str, ...] | None = None
 
 
 class Assistant:
@@ -72,12 +73,10 @@ class Assistant:
     ) -> Job:
         """Begin the run that answers `question` in the conversation.
 
-        Raises Failure "empty_question", "no_model" or "still_answering".
+        Raises Failure "empty_question" or "still_answering".
         """
         if not question.strip():
             raise Failure("empty_question")
-        if not choice.model:
-            raise Failure("no_model")
         with self._lock:
             if conversation.running:
                 raise Failure("still_answering")
@@ -86,17 +85,24 @@ class Assistant:
             conversation.runs.append(Run(question, job))
         return job
 
+    def _first_choice(self) -> str:
+        """The default model. Raises Failure "no_model" where there is none, and ModelFailure."""
+        model = self.store.current.model or self.default_model(self.chat_models())
+        if not model:
+            raise Failure("no_model")
+        return model
+
     def _answer(
         self, conversation: Conversation, choice: Choice, owner: str, locale: Locale, cancel: Cancel
     ) -> Iterator[Event]:
         """The run's events; its messages join the conversation before the last of them is told."""
         settings = self.store.current
         try:
-            model = self.model(choice.model)
-        except ModelFailure as failure:
+            model = self.model(choice.model or self._first_choice())
+        except Failure as failure:
             problem = failure.told(locale)
             yield RunStarted(choice.model, ())
-            yield Failed(problem.kind, problem.cause, problem.remedy, failure.retry)
+            yield Failed(problem.kind, problem.cause, problem.remedy, "offer")
             yield Finished("", (), (), ())
             return
         with OllamaChat(settings.ollama_url) as server:
@@ -115,7 +121,8 @@ class Assistant:
         owner: str,
         locale: Locale,
     ) -> Setup:
-        offered = choice.tools if choice.tools_enabled and model.calls_tools else ()
+        wanted = settings.offered_tools() if choice.tools is None else choice.tools
+        offered = wanted if model.calls_tools else ()
         tools = tuple(name for name in self.registry.names() if name in offered)
         return Setup(
             server=server,

@@ -61,6 +61,11 @@ class Settings(ToolSettings):
             raise ValueError("must be auto or between 500 and 1000000")
         return value
 
+    def offered_tools(self) -> tuple[str, ...]:
+        """The tools of a new chat, by their canonical names."""
+        switches = self.tools.model_dump()
+        return tuple(name for name, on in switches.items() if on and self.tools_enabled)
+
     def result_chars(self, num_ctx: int) -> int:
         """Characters that one tool result may have in a window of `num_ctx` tokens."""
         chosen = self.max_tool_result_chars

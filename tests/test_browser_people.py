@@ -153,7 +153,7 @@ def test_a_visitor_can_save_nothing_by_the_api_either(start: Start, opened: Brow
     called = []
     for dependency in config["dependencies"]:
         pressed = {ids.get(target[0]) for target in dependency["targets"]}
-        if not pressed & {"save-settings", "test-ollama", "test-searxng"}:
+        if not pressed & {"save-settings", "test-ollama_url", "test-searxng_url"}:
             continue
         fields = [ids.get(field) for field in dependency["inputs"]]
         evil = {"set-tools": [], "set-max_iterations": 50, "set-num_ctx": 2048, "set-tools_enabled": False}

@@ -67,7 +67,8 @@ def test_models_tab_says_that_nothing_answers(panel: Panel, opened: Browser):
     expect(chat.page.locator("#models .problem")).to_contain_text(panel.ollama.url)
     chat.tab("Discussion")
     chat.ask("Bonjour")
-    expect(chat.page.locator(".toast-body")).to_contain_text("modèle")
+    chat.wait_for("ollama serve")
+    chat.wait_until_done()
 
 
 def test_documents_are_listed_opened_and_deleted(panel: Panel, chat: Chat):
@@ -118,7 +119,7 @@ def test_settings_are_saved_and_used(panel: Panel, chat: Chat):
     assert (saved.num_ctx, saved.max_iterations, saved.system_prompt) == (8192, 3, "Tu es bref.")
     assert saved.tools.web_search and not saved.tools.create_pdf
     page.reload()
-    chat.page.wait_for_function("document.querySelector('#model input')?.value !== ''")
+    chat.page.wait_for_selector("#box textarea")
     panel.ollama.play(
         lambda request: call("rechercher_web", {"requete": "x"}) if "tools" in request else say("Bilan.")
     )
@@ -143,17 +144,17 @@ def test_wrong_settings_are_refused_in_words(panel: Panel, chat: Chat):
 def test_test_buttons_name_cause_and_remedy(panel: Panel, chat: Chat):
     chat.tab("Réglages")
     page = chat.page
-    page.click("#test-ollama")
-    expect(page.locator("#ollama-told")).to_contain_text("Ollama 0.33.0 répond")
+    page.click("#test-ollama_url")
+    expect(page.locator("#told-ollama_url")).to_contain_text("Ollama 0.33.0 répond")
     page.locator("#set-ollama_url textarea, #set-ollama_url input").fill("127.0.0.1:9")
-    page.click("#test-ollama")
-    expect(page.locator("#ollama-told")).to_contain_text("❌")
-    expect(page.locator("#ollama-told")).to_contain_text("ollama serve")
-    page.click("#test-searxng")
-    expect(page.locator("#searxng-told")).to_contain_text("SearXNG répond")
+    page.click("#test-ollama_url")
+    expect(page.locator("#told-ollama_url")).to_contain_text("❌")
+    expect(page.locator("#told-ollama_url")).to_contain_text("ollama serve")
+    page.click("#test-searxng_url")
+    expect(page.locator("#told-searxng_url")).to_contain_text("SearXNG répond")
     panel.searxng.behave = "no_json"
-    page.click("#test-searxng")
-    expect(page.locator("#searxng-told")).to_contain_text("formats")
+    page.click("#test-searxng_url")
+    expect(page.locator("#told-searxng_url")).to_contain_text("formats")
 
 
 def test_what_the_environment_fixes_is_locked(tmp_path: Path, opened: Browser):

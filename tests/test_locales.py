@@ -52,7 +52,16 @@ def test_every_failure_that_is_raised_has_its_texts(language):
 def test_every_text_is_used():
     """A key that no source names, whole or by its last part, is left over from something."""
     code = "\n".join(path.read_text(encoding="utf-8") for path in [*SOURCES, ROOT / "app.py"])
-    composed = ("prompt.tools", "tools.", "steps.", "counted.", "ui.example_", "ui.column_", "ui.badge_")
+    composed = (
+        "prompt.tools",
+        "tools.",
+        "steps.",
+        "counted.",
+        "ui.example_",
+        "ui.column_",
+        "ui.badge_",
+        "ui.set_",
+    )
     for key in flat(load_locale("en").texts):
         if key.startswith(composed) or key == "language.name":
             continue

@@ -130,7 +130,8 @@ class _ChatTab:
         person, locale = person_of(request), locale_of(request)
         conversation = self._conversation(person.session, conversation_id)
         try:
-            choice = Choice(model or "", enabled, tuple(tools))
+            # Before the models are listed, the page has no choices yet: those of the settings hold.
+            choice = Choice(model, tuple(tools) if enabled else ()) if model else Choice()
             self.assistant.ask(conversation, text, choice, person.owner, locale)
         except Failure as failure:
             gr.Warning(str(failure.told(locale)))

@@ -1,5 +1,6 @@
 """The settings: read from config.yaml, written back to it, by its owner alone."""
 
+from collections.abc import Callable
 from typing import Any
 
 import gradio as gr
@@ -23,6 +24,8 @@ NAMES = (
     "language",
 )
 
+_NAMED_BACKENDS = (("SearXNG", "searxng"), ("DuckDuckGo", "duckduckgo"))
+
 
 def settings_tab(panel: Panel, tab: gr.Tab) -> None:
     """Draw the tab and wire it."""
@@ -40,17 +43,7 @@ class _SettingsTab:
         with gr.Column(visible=False, elem_id="settings") as self.form:
             self.fields: dict[str, Any] = {}
             with gr.Group():
-                with gr.Row(equal_height=True):
-                    self._field("ollama_url", gr.Textbox(label=tr("set_ollama_url"), scale=4))
-                    self.test_ollama = gr.Button(
-                        tr("test"),
-                        scale=0,
-                        min_width=110,
-                        elem_id="test-ollama",
-                        elem_classes="test",
-                        size="sm",
-                    )
-                self.ollama_told = gr.Markdown(elem_id="ollama-told", visible=False)
+                self.test_ollama, self.ollama_told = self._address("ollama_url", tr)
                 self._field(
                     "num_ctx",
                     gr.Number(
@@ -62,22 +55,8 @@ class _SettingsTab:
                     gr.Textbox(label=tr("set_system_prompt"), info=tr("set_system_prompt_info"), lines=2),
                 )
             with gr.Group():
-                with gr.Row(equal_height=True):
-                    self._field("searxng_url", gr.Textbox(label=tr("set_searxng_url"), scale=4))
-                    self.test_searxng = gr.Button(
-                        tr("test"),
-                        scale=0,
-                        min_width=110,
-                        elem_id="test-searxng",
-                        elem_classes="test",
-                        size="sm",
-                    )
-                self.searxng_told = gr.Markdown(elem_id="searxng-told", visible=False)
-                backends: Any = [
-                    (tr("backend_auto"), "auto"),
-                    ("SearXNG", "searxng"),
-                    ("DuckDuckGo", "duckduckgo"),
-                ]
+                self.test_searxng, self.searxng_told = self._address("searxng_url", tr)
+                backends: Any = [(tr("backend_auto"), "auto"), *_NAMED_BACKENDS]
                 self._field("search_backend", gr.Radio(backends, label=tr("set_search_backend")))
             with gr.Group():
                 self._field("tools_enabled", gr.Checkbox(label=tr("tools_enabled")))
@@ -93,6 +72,15 @@ class _SettingsTab:
     def _field(self, name: str, component: Any) -> None:
         component.elem_id = f"set-{name}"
         self.fields[name] = component
+
+    def _address(self, name: str, tr: gr.I18n) -> tuple[gr.Button, gr.Markdown]:
+        """A field for an address, its Test button, and where the outcome of a test is told."""
+        with gr.Row(equal_height=True):
+            self._field(name, gr.Textbox(label=tr(f"set_{name}"), scale=4))
+            test = gr.Button(
+                tr("test"), scale=0, min_width=110, elem_id=f"test-{name}", elem_classes="test", size="sm"
+            )
+        return test, gr.Markdown(elem_id=f"told-{name}", visible=False)
 
     def wire(self, tab: gr.Tab) -> None:
         private: dict[str, Any] = {"api_visibility": "private", "show_progress": "minimal"}
@@ -127,27 +115,22 @@ class _SettingsTab:
 
     def try_ollama(self, address: str, request: gr.Request) -> Any:
         """What answers at the address of Ollama in the form."""
-        locale = locale_of(request)
-        try:
-            require_owner(request)
+
+        def test(locale: Locale) -> str:
             found = check_ollama(address)
-        except Failure as failure:
-            return _told(failure, locale)
-        text = locale(
-            "ui.ollama_answers", version=found.version, models=found.models, ms=round(found.seconds * 1000)
-        )
-        return gr.Markdown(f"✓ {text}", visible=True)
+            milliseconds = round(found.seconds * 1000)
+            return locale("ui.ollama_answers", version=found.version, models=found.models, ms=milliseconds)
+
+        return _tested(request, test)
 
     def try_searxng(self, address: str, request: gr.Request) -> Any:
         """What a search at the address of SearXNG in the form brings."""
-        locale = locale_of(request)
-        try:
-            require_owner(request)
+
+        def test(locale: Locale) -> str:
             found = check_searxng(address)
-        except Failure as failure:
-            return _told(failure, locale)
-        text = locale("ui.searxng_answers", results=found.results, ms=round(found.seconds * 1000))
-        return gr.Markdown(f"✓ {text}", visible=True)
+            return locale("ui.searxng_answers", results=found.results, ms=round(found.seconds * 1000))
+
+        return _tested(request, test)
 
     def _shown(self, name: str, value: Any, locale: Locale) -> Any:
         changes: dict[str, Any] = {"value": value, "interactive": name not in self.store.locked}
@@ -167,6 +150,12 @@ class _SettingsTab:
         return gr.Markdown("\n\n".join(f"⚠️ {line}" for line in lines))
 
 
-def _told(failure: Failure, locale: Locale) -> Any:
-    problem = failure.told(locale)
-    return gr.Markdown(f"❌ **{problem.cause}**\n\n{problem.remedy}", visible=True)
+def _tested(request: gr.Request, test: Callable[[Locale], str]) -> Any:
+    """The outcome of a test, in words; only the owner may make this machine send one."""
+    locale = locale_of(request)
+    try:
+        require_owner(request)
+        return gr.Markdown(f"✓ {test(locale)}", visible=True)
+    except Failure as failure:
+        problem = failure.told(locale)
+        return gr.Markdown(f"❌ **{problem.cause}**\n\n{problem.remedy}", visible=True)
