@@ -35,8 +35,8 @@ bench: setup  ## measure every promise of the README
 	$(BIN)/python -m bench all
 
 lint: setup  ## style and types
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
+	$(BIN)/ruff check --no-cache .
+	$(BIN)/ruff format --no-cache --check .
 	$(BIN)/mypy
 
 format: setup  ## put the style right

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, Response, TimeoutError, sync_playwright
 
 from tests.browser import ARGUMENTS, chromium
 from tests.servers.__main__ import demo_config
@@ -90,16 +90,34 @@ class Panel:
 
 
 class Chat:
-    """The chat tab in a browser page."""
+    """The chat tab in a browser page. What it should show and does not fails with what it shows."""
 
     def __init__(self, page: Page) -> None:
         self.page = page
+        self._console: list[str] = []
         page.set_default_timeout(WALL * 1000)
+        page.on("console", lambda message: self._console.append(message.text))
+        page.on("pageerror", lambda error: self._console.append(str(error)))
+        page.on("response", self._note)
+
+    def _note(self, response: Response) -> None:
+        if response.status >= 400 or "/queue/" in response.url:
+            self._console.append(f"{response.status} {response.url}")
+
+    def _wait(self, expression: str, argument: str = "") -> None:
+        try:
+            self.page.wait_for_function(expression, arg=argument)
+        except TimeoutError as error:
+            shown, told = self.page.inner_text("body"), "\n".join(self._console[-30:])
+            raise AssertionError(
+                f"not within {WALL:g} s: {expression} {argument}\n--- page\n{shown}\n--- console\n{told}"
+            ) from error
 
     def open(self, url: str) -> "Chat":
         self.page.goto(url)
         self.page.wait_for_selector("#box textarea")
-        self.page.wait_for_function("document.querySelector('#model input')?.value")
+        self._wait("() => document.querySelector('#model input')?.value")
+        self._wait("() => document.querySelector('#tools-button')?.innerText.length > 3")
         return self
 
     def choose(self, model: str) -> None:
@@ -108,25 +126,23 @@ class Chat:
         self.page.locator("#model [role=option]").filter(has_text=model).first.click()
 
     def ask(self, question: str) -> None:
+        """Send a question; from here on the box shows whether its run goes on."""
         self.page.fill("#box textarea", question)
         self.page.press("#box textarea", "Enter")
+        self._wait("() => document.querySelector('#box textarea').value === ''")
 
     def wait_for(self, text: str) -> None:
         """Wait until the conversation holds the text."""
-        self.page.wait_for_function(
-            "text => document.querySelector('#chat')?.innerText.includes(text)", arg=text
-        )
+        self._wait("text => document.querySelector('#chat')?.innerText.includes(text)", text)
 
     def wait_gone(self, text: str) -> None:
         """Wait until the conversation shows the text no more."""
-        self.page.wait_for_function(
-            "text => !document.querySelector('#chat')?.innerText.includes(text)", arg=text
-        )
+        self._wait("text => !document.querySelector('#chat')?.innerText.includes(text)", text)
 
     def wait_until_done(self) -> None:
         """Wait until the box takes the next question and nothing turns any more."""
-        self.page.wait_for_selector("#box .submit-button")
-        self.page.wait_for_function("!document.querySelector('#chat .loading-spinner')")
+        self._wait("() => document.querySelector('#box .submit-button')")
+        self._wait("() => !document.querySelector('#chat .loading-spinner')")
 
     def stop(self) -> None:
         self.page.click("#box .stop-button")

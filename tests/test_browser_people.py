@@ -161,6 +161,7 @@ def test_a_visitor_can_save_nothing_by_the_api_either(start: Start, opened: Brow
         answer = context.request.post(
             f"{panel.url}/gradio_api/run/predict",
             data={"data": data, "fn_index": dependency["id"], "session_hash": "x"},
+            headers={"Accept-Language": "fr-FR"},
         )
         called.append((pressed, answer.status, answer.text()))
     assert len(called) == 3

@@ -43,8 +43,8 @@ def chat(panel: Panel, opened: Browser) -> Iterator[Chat]:
 def make_pdf(panel: Panel, chat: Chat, title: str) -> None:
     panel.ollama.play([call("creer_pdf", {"titre": title, "contenu_markdown": "Texte."}), say("Fait.")])
     chat.ask("Un PDF")
-    chat.page.get_by_role("link", name="📄 Télécharger le PDF").last.wait_for()
     chat.wait_until_done()
+    chat.page.get_by_role("link", name="📄 Télécharger le PDF").last.wait_for()
 
 
 def test_models_are_listed_with_what_they_can_do(panel: Panel, chat: Chat):
@@ -175,7 +175,9 @@ def test_broken_entries_of_the_file_are_named_with_their_line(tmp_path: Path, op
     bad.write_text(text, encoding="utf-8")
     panel = Panel(tmp_path, "--config", str(bad))
     assert f"bad.yaml, line {line}: num_ctx" in panel.log
-    chat = Chat(person(opened).new_page()).open(panel.url)
+    chat = Chat(person(opened).new_page())
+    chat.page.goto(panel.url)
+    chat.page.wait_for_selector("#box textarea")
     chat.tab("Réglages")
     expect(chat.page.locator("#settings-notes")).to_contain_text(f"bad.yaml, ligne {line} : num_ctx")
     panel.close()

@@ -38,7 +38,8 @@ class _ChatTab:
         self._draw(panel.texts)
 
     def _draw(self, tr: gr.I18n) -> None:
-        self.conversation = gr.Textbox(visible=False, elem_id="conversation")
+        self.conversation = gr.Textbox(visible=False)
+        self.running = gr.Checkbox(visible="hidden")
         with gr.Row(elem_id="chat-bar", equal_height=True):
             self.model = gr.Dropdown(
                 label=tr("column_model"),
@@ -66,7 +67,7 @@ class _ChatTab:
             height="100%",
             min_height=240,
             buttons=["copy"],
-            latex_delimiters=[{"left": "$$", "right": "$$", "display": True}],
+            latex_delimiters=[],
             allow_file_downloads=False,
         )
         self.box = gr.Textbox(
@@ -82,40 +83,54 @@ class _ChatTab:
         )
 
     def wire(self) -> None:
-        private: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
-        turn = [self.box, self.chat, self.conversation]
-        choice = [self.model, self.tools_enabled, self.tools]
-        load = self.panel.load
-        load(self.open, None, turn, concurrency_limit=None, **private)
-        load(self.list_models, None, choice, **private).then(
-            self.describe_model,
-            choice,
-            [self.tools_button, self.tools, self.tools_enabled, self.reason],
-            **private,
-        )
-        self.box.submit(
-            self.send, [self.box, self.conversation, *choice], turn, concurrency_limit=None, **private
-        )
-        self.box.stop(self.stop, [self.conversation], None, queue=False, **private)
-        self.chat.example_select(
-            self.send_example, [self.conversation, *choice], turn, concurrency_limit=None, **private
-        )
-        self.new.click(self.start, None, turn, queue=False, **private)
-        self.refresh.click(self.list_models, None, choice, **private)
-        gr.on(
-            [self.model.change, self.tools_enabled.change, self.tools.change],
-            self.describe_model,
-            choice,
-            [self.tools_button, self.tools, self.tools_enabled, self.reason],
-            **private,
-        )
-        self.tools_button.click(None, js=_TOGGLE_TOOLS, **private)
+        """Only runs go through Gradio's queue; all else is answered at once.
 
-    async def open(self, request: gr.Request) -> AsyncIterator[tuple[Any, ...]]:
-        """A page is loaded: show this browser's conversation, and follow it if it is still going on."""
+        Gradio closes a queue's stream when its last event ends, and loses an event that begins in that
+        very moment. So the box takes the next question only when the stream of the last one is closed.
+        """
+        queued: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
+        at_once = queued | {"queue": False}
+        queued["concurrency_limit"] = None
+        turn = [self.box, self.chat, self.conversation]
+        choice: list[Any] = [self.model, self.tools_enabled, self.tools]
+        described = [self.tools_button, self.tools, self.tools_enabled, self.reason]
+
+        load = self.panel.load
+        load(self.open, None, [*turn, self.running], **at_once)
+        load(self.list_models, None, choice, **at_once)
+        self.refresh.click(self.list_models, None, choice, **at_once)
+        gr.on([part.change for part in choice], self.describe_model, choice, described, **at_once)
+        self.tools_button.click(None, js=_TOGGLE_TOOLS, **at_once)
+
+        runs: list[Any] = [
+            self.running.change(self.follow, self.conversation, turn, **queued),
+            self.box.submit(self.send, [self.box, self.conversation, *choice], turn, **queued),
+            self.chat.example_select(self.send_example, [self.conversation, *choice], turn, **queued),
+        ]
+        for run in runs:
+            run.then(self.ready, self.conversation, self.box, **at_once)
+        self.box.stop(self.stop, self.conversation, None, **at_once)
+        self.new.click(self.start, None, turn, cancels=runs, **at_once)
+
+    def open(self, request: gr.Request) -> tuple[Any, ...]:
+        """A page is loaded: show this browser's conversation; one that is still going on is followed."""
         conversation = self.assistant.conversations.latest(person_of(request).session)
-        async for update in self._follow(conversation, locale_of(request)):
-            yield update
+        view = ConversationView(conversation, locale_of(request))
+        view.update()
+        running = conversation.running is not None
+        return _box(running), self._shown(view), conversation.id, running
+
+    async def follow(self, conversation_id: str, request: gr.Request) -> AsyncIterator[tuple[Any, ...]]:
+        """Draw a run that was going on when the page was loaded."""
+        conversation = self.assistant.conversations.find(person_of(request).session, conversation_id)
+        if conversation:
+            async for update in self._follow(conversation, locale_of(request)):
+                yield update
+
+    def ready(self, conversation_id: str, request: gr.Request) -> Any:
+        """The stream of a run has ended: the box takes the next question."""
+        conversation = self.assistant.conversations.find(person_of(request).session, conversation_id)
+        return _box(conversation is not None and conversation.running is not None)
 
     async def send(
         self,
@@ -136,7 +151,7 @@ class _ChatTab:
         except Failure as failure:
             gr.Warning(str(failure.told(locale)))
         else:
-            yield gr.Textbox(value="", submit_btn=False, stop_btn=True), gr.skip(), conversation.id
+            yield _box(running=True, value=""), gr.skip(), conversation.id
         async for update in self._follow(conversation, locale):
             yield update
 
@@ -163,7 +178,7 @@ class _ChatTab:
         """A new conversation; a run that goes on in the old one goes on there."""
         conversation = self.assistant.conversations.start(person_of(request).session)
         view = ConversationView(conversation, locale_of(request))
-        return gr.Textbox(submit_btn=True, stop_btn=False), self._shown(view), conversation.id
+        return _box(running=False), self._shown(view), conversation.id
 
     def list_models(self, request: gr.Request) -> tuple[Any, ...]:
         """The models that can chat, and the defaults of a new chat."""
@@ -182,14 +197,14 @@ class _ChatTab:
         self, model: str, enabled: bool, tools: Sequence[str], request: gr.Request
     ) -> tuple[Any, ...]:
         """What the tools button says, and why it is greyed where the model has no tools."""
+        if not model:  # the page is still being filled, part by part
+            return gr.skip(), gr.skip(), gr.skip(), gr.skip()
         locale = locale_of(request)
         try:
-            info = self.assistant.model(model) if model else None
+            info = self.assistant.model(model)
         except Failure as failure:
             told = failure.told(locale)
             return gr.Button("🛠", interactive=False), gr.skip(), gr.skip(), _shown_reason(f"❌ {told}")
-        if info is None:
-            return gr.Button("🛠", interactive=False), gr.skip(), gr.skip(), gr.Markdown(visible=False)
         usable = info.calls_tools
         count = len(tools) if enabled and usable else 0
         label = locale("ui.tools_count", count=count) if usable else locale("ui.tools_none")
@@ -212,15 +227,20 @@ class _ChatTab:
         return gr.Chatbot(value=[], placeholder=view.locale("ui.welcome"), examples=_examples(view.locale))
 
     async def _follow(self, conversation: Conversation, locale: Locale) -> AsyncIterator[tuple[Any, ...]]:
-        """The chat as it changes, until its run has ended; then the box takes the next question."""
+        """The chat as it changes, until its run has ended."""
         view = ConversationView(conversation, locale)
         while (job := conversation.running) is not None:
             if view.update():
-                yield gr.Textbox(submit_btn=False, stop_btn=True), view.messages(), conversation.id
+                yield _box(running=True), view.messages(), conversation.id
             if not job.done:
                 await asyncio.sleep(EVERY)
         view.update()
-        yield gr.Textbox(submit_btn=True, stop_btn=False), self._shown(view), conversation.id
+        yield gr.skip(), self._shown(view), conversation.id
+
+
+def _box(running: bool, **changes: Any) -> Any:
+    """The box: Stop takes the place of Send while a run goes on."""
+    return gr.Textbox(submit_btn=not running, stop_btn=running, **changes)
 
 
 def _examples(locale: Locale) -> Any:

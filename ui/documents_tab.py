@@ -41,8 +41,8 @@ def documents_tab(panel: Panel, tab: gr.Tab) -> None:
             gr.Warning(str(failure.told(locale_of(request))))
         return show(request)
 
-    tab.select(show, None, listed, api_visibility="private", show_progress="hidden")
-    listed.click(delete, None, listed, api_visibility="private", show_progress="hidden")
+    tab.select(show, None, listed, api_visibility="private", show_progress="hidden", queue=False)
+    listed.click(delete, None, listed, api_visibility="private", show_progress="hidden", queue=False)
 
 
 def _entry(document: Document, locale: Locale) -> str:

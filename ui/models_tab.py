@@ -30,7 +30,15 @@ def models_tab(panel: Panel, tab: gr.Tab) -> None:
             return f'<p class="empty">{escape(locale("ui.no_models"))}</p>'
         return _table(models, locale)
 
-    gr.on([tab.select, refresh.click], show, None, listed, api_visibility="private", show_progress="hidden")
+    gr.on(
+        [tab.select, refresh.click],
+        show,
+        None,
+        listed,
+        api_visibility="private",
+        show_progress="hidden",
+        queue=False,
+    )
 
 
 def _table(models: list[ModelInfo], locale: Locale) -> str:

@@ -6,9 +6,9 @@ import html
 from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
-from tools.documents import DocumentStore
 
 from locales import load_locale
+from tools.documents import DocumentStore
 from tools.failure import Failure
 from ui.guard import SIGN_IN, cookie_header
 from ui.identity import Doorkeeper, Person, new_ticket

@@ -83,7 +83,7 @@ class _SettingsTab:
         return test, gr.Markdown(elem_id=f"told-{name}", visible=False)
 
     def wire(self, tab: gr.Tab) -> None:
-        private: dict[str, Any] = {"api_visibility": "private", "show_progress": "minimal"}
+        private: dict[str, Any] = {"api_visibility": "private", "show_progress": "minimal", "queue": False}
         fields = [self.fields[name] for name in NAMES]
         tab.select(self.show, None, [self.notes, self.form, self.saved, *fields], **private)
         self.save.click(self.keep, fields, self.saved, **private)
