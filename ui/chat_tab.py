@@ -1,6 +1,7 @@
 """The chat: a model, its tools, the conversation, and one line to write in."""
 
 import asyncio
+import contextlib
 from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
@@ -26,6 +27,17 @@ _TOGGLE_TOOLS = """() => {
 }"""
 
 
+class _Page:
+    """A page that somebody has open: the conversation it shows, and the right to draw on it.
+
+    A run draws on the page while it holds `drawing`, and leaves when the page shows something else.
+    """
+
+    def __init__(self) -> None:
+        self.conversation_id = ""
+        self.drawing = asyncio.Lock()
+
+
 def chat_tab(panel: Panel) -> None:
     """Draw the tab and wire it."""
     _ChatTab(panel).wire()
@@ -38,7 +50,7 @@ class _ChatTab:
         self._draw(panel.texts)
 
     def _draw(self, tr: gr.I18n) -> None:
-        self.conversation = gr.Textbox(visible=False)
+        self.page = gr.State(_Page())
         self.running = gr.Checkbox(visible="hidden")
         with gr.Row(elem_id="chat-bar", equal_height=True):
             self.model = gr.Dropdown(
@@ -91,51 +103,49 @@ class _ChatTab:
         queued: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
         at_once = queued | {"queue": False}
         queued["concurrency_limit"] = None
-        turn = [self.box, self.chat, self.conversation]
+        turn = [self.box, self.chat]
         choice: list[Any] = [self.model, self.tools_enabled, self.tools]
         described = [self.tools_button, self.tools, self.tools_enabled, self.reason]
 
         load = self.panel.load
-        load(self.open, None, [*turn, self.running], **at_once)
-        load(self.list_models, None, choice, **at_once)
+        opened = load(self.open, self.page, [*turn, self.running], **at_once)
+        opened.then(self.list_models, None, choice, **at_once)
         self.refresh.click(self.list_models, None, choice, **at_once)
         gr.on([part.change for part in choice], self.describe_model, choice, described, **at_once)
         self.tools_button.click(None, js=_TOGGLE_TOOLS, **at_once)
 
         runs: list[Any] = [
-            self.running.change(self.follow, self.conversation, turn, **queued),
-            self.box.submit(self.send, [self.box, self.conversation, *choice], turn, **queued),
-            self.chat.example_select(self.send_example, [self.conversation, *choice], turn, **queued),
+            self.running.change(self.follow, self.page, turn, **queued),
+            self.box.submit(self.send, [self.box, self.page, *choice], turn, **queued),
+            self.chat.example_select(self.send_example, [self.page, *choice], turn, **queued),
         ]
         for run in runs:
-            run.then(self.ready, self.conversation, self.box, **at_once)
-        self.box.stop(self.stop, self.conversation, None, **at_once)
-        self.new.click(self.start, None, turn, cancels=runs, **at_once)
+            run.then(self.ready, self.page, self.box, **at_once)
+        self.box.stop(self.stop, self.page, None, **at_once)
+        self.new.click(self.start, self.page, turn, **at_once)
 
-    def open(self, request: gr.Request) -> tuple[Any, ...]:
+    def open(self, page: _Page, request: gr.Request) -> tuple[Any, ...]:
         """A page is loaded: show this browser's conversation; one that is still going on is followed."""
         conversation = self.assistant.conversations.latest(person_of(request).session)
+        page.conversation_id = conversation.id
         view = ConversationView(conversation, locale_of(request))
         view.update()
         running = conversation.running is not None
-        return _box(running), self._shown(view), conversation.id, running
+        return _box(running), self._shown(view), running
 
-    async def follow(self, conversation_id: str, request: gr.Request) -> AsyncIterator[tuple[Any, ...]]:
+    async def follow(self, page: _Page, request: gr.Request) -> AsyncIterator[tuple[Any, ...]]:
         """Draw a run that was going on when the page was loaded."""
-        conversation = self.assistant.conversations.find(person_of(request).session, conversation_id)
-        if conversation:
-            async for update in self._follow(conversation, locale_of(request)):
-                yield update
+        async for update in self._follow(page, self._conversation(page, request), locale_of(request)):
+            yield update
 
-    def ready(self, conversation_id: str, request: gr.Request) -> Any:
+    def ready(self, page: _Page, request: gr.Request) -> Any:
         """The stream of a run has ended: the box takes the next question."""
-        conversation = self.assistant.conversations.find(person_of(request).session, conversation_id)
-        return _box(conversation is not None and conversation.running is not None)
+        return _box(self._conversation(page, request).running is not None)
 
     async def send(
         self,
         text: str,
-        conversation_id: str,
+        page: _Page,
         model: str,
         enabled: bool,
         tools: Sequence[str],
@@ -143,7 +153,7 @@ class _ChatTab:
     ) -> AsyncIterator[tuple[Any, ...]]:
         """A question was sent: begin its run and follow it to the end."""
         person, locale = person_of(request), locale_of(request)
-        conversation = self._conversation(person.session, conversation_id)
+        conversation = self._conversation(page, request)
         try:
             # Before the models are listed, the page has no choices yet: those of the settings hold.
             choice = Choice(model, tuple(tools) if enabled else ()) if model else Choice()
@@ -151,13 +161,13 @@ class _ChatTab:
         except Failure as failure:
             gr.Warning(str(failure.told(locale)))
         else:
-            yield _box(running=True, value=""), gr.skip(), conversation.id
-        async for update in self._follow(conversation, locale):
+            yield _box(running=True, value=""), gr.skip()
+        async for update in self._follow(page, conversation, locale):
             yield update
 
     async def send_example(
         self,
-        conversation_id: str,
+        page: _Page,
         model: str,
         enabled: bool,
         tools: Sequence[str],
@@ -165,20 +175,23 @@ class _ChatTab:
         request: gr.Request,
     ) -> AsyncIterator[tuple[Any, ...]]:
         """One of the offered questions was chosen."""
-        async for update in self.send(chosen.value["text"], conversation_id, model, enabled, tools, request):
+        async for update in self.send(chosen.value["text"], page, model, enabled, tools, request):
             yield update
 
-    def stop(self, conversation_id: str, request: gr.Request) -> None:
+    def stop(self, page: _Page, request: gr.Request) -> None:
         """End the run of the conversation; the one who follows it draws the end."""
-        conversation = self.assistant.conversations.find(person_of(request).session, conversation_id)
-        if conversation and (job := conversation.running):
+        if job := self._conversation(page, request).running:
             job.stop()
 
-    def start(self, request: gr.Request) -> tuple[Any, ...]:
+    async def start(self, page: _Page, request: gr.Request) -> tuple[Any, ...]:
         """A new conversation; a run that goes on in the old one goes on there."""
         conversation = self.assistant.conversations.start(person_of(request).session)
+        page.conversation_id = conversation.id
+        with contextlib.suppress(TimeoutError):  # a follower whose connection was lost never leaves
+            async with asyncio.timeout(2), page.drawing:
+                pass
         view = ConversationView(conversation, locale_of(request))
-        return _box(running=False), self._shown(view), conversation.id
+        return _box(running=False), self._shown(view)
 
     def list_models(self, request: gr.Request) -> tuple[Any, ...]:
         """The models that can chat, and the defaults of a new chat."""
@@ -215,9 +228,12 @@ class _ChatTab:
             gr.Markdown(visible=False) if usable else _shown_reason(_why_no_tools(info, locale)),
         )
 
-    def _conversation(self, session: str, id: str) -> Conversation:
-        conversations = self.assistant.conversations
-        return conversations.find(session, id) or conversations.start(session)
+    def _conversation(self, page: _Page, request: gr.Request) -> Conversation:
+        """What the page shows; after a restart of the panel that is a new conversation."""
+        conversations, session = self.assistant.conversations, person_of(request).session
+        conversation = conversations.find(session, page.conversation_id) or conversations.start(session)
+        page.conversation_id = conversation.id
+        return conversation
 
     def _shown(self, view: ConversationView) -> Any:
         """The chat's content; an empty one offers questions to begin with."""
@@ -226,16 +242,22 @@ class _ChatTab:
             return messages
         return gr.Chatbot(value=[], placeholder=view.locale("ui.welcome"), examples=_examples(view.locale))
 
-    async def _follow(self, conversation: Conversation, locale: Locale) -> AsyncIterator[tuple[Any, ...]]:
-        """The chat as it changes, until its run has ended."""
+    async def _follow(
+        self, page: _Page, conversation: Conversation, locale: Locale
+    ) -> AsyncIterator[tuple[Any, ...]]:
+        """The chat as it changes, until its run has ended or the page shows another conversation."""
         view = ConversationView(conversation, locale)
-        while (job := conversation.running) is not None:
-            if view.update():
-                yield _box(running=True), view.messages(), conversation.id
-            if not job.done:
-                await asyncio.sleep(EVERY)
-        view.update()
-        yield gr.skip(), self._shown(view), conversation.id
+        async with page.drawing:
+            while (job := conversation.running) is not None and page.conversation_id == conversation.id:
+                if view.update():
+                    yield _box(running=True), view.messages()
+                if not job.done:
+                    await asyncio.sleep(EVERY)
+            view.update()
+            if page.conversation_id == conversation.id:
+                yield gr.skip(), self._shown(view)
+            else:
+                yield gr.skip(), gr.skip()  # Gradio repeats the last update when the event ends
 
 
 def _box(running: bool, **changes: Any) -> Any:
