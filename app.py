@@ -62,7 +62,9 @@ def _parser() -> argparse.ArgumentParser:
         "and PANEL_<NAME> for every other setting. The command line goes before both.",
     )
     parser.add_argument("--host", help="address to listen on (default 127.0.0.1: this machine alone)")
-    parser.add_argument("--port", type=int, help="port to listen on (default: the first free one from 7860)")
+    parser.add_argument(
+        "--port", type=_port, help="port to listen on (default: the first free one from 7860)"
+    )
     parser.add_argument(
         "--share", action="store_true", help="make a public link, which visitors can't configure"
     )
@@ -78,6 +80,12 @@ def _parser() -> argparse.ArgumentParser:
     ask.add_argument("--pdf", type=Path, metavar="FILE", help="copy the PDF that was made to FILE")
     ask.add_argument("--config", type=Path, default=CONFIG, metavar="PATH", help="settings file")
     return parser
+
+
+def _port(text: str) -> int:
+    if not text.isascii() or not text.isdecimal() or not 0 < int(text) < 65536:
+        raise argparse.ArgumentTypeError("a port is a number from 1 to 65535")
+    return int(text)
 
 
 def __getattr__(name: str) -> Any:

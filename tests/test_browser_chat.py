@@ -169,9 +169,12 @@ def test_each_switch_changes_what_is_sent(panel: Panel, chat: Chat):
 
 
 def test_model_without_tools_is_sent_none_and_the_button_says_why(panel: Panel, chat: Chat):
+    button, switches = chat.page.locator("#tools-button"), chat.page.locator("#tools-panel")
+    button.click()
+    expect(switches).to_be_visible()
     chat.choose("llama2:13b")
-    button = chat.page.locator("#tools-button")
     expect(button).to_be_disabled()
+    expect(switches).to_be_hidden()
     expect(button).to_have_text("🛠 Pas d'outils")
     expect(chat.page.locator("#model-reason")).to_contain_text("llama2:13b ne sait pas appeler d'outils")
     answer_to(panel, chat, 20)

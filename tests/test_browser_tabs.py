@@ -62,7 +62,7 @@ def test_models_tab_says_that_nothing_answers(panel: Panel, opened: Browser):
     panel.ollama.close()
     chat = Chat(person(opened).new_page())
     chat.page.goto(panel.url)
-    chat.page.wait_for_selector("#box textarea")
+    expect(chat.page.locator("#model-reason")).to_contain_text("ollama serve")
     chat.tab("Modèles")
     expect(chat.page.locator("#models .problem")).to_contain_text(panel.ollama.url)
     chat.tab("Discussion")

@@ -156,6 +156,13 @@ def test_share_without_internet_says_why_and_the_panel_goes_on(tmp_path: Path):
     panel.close()
 
 
+@pytest.mark.parametrize("port", ["0", "99999", "-1", "http", "٧٨٦٠"])
+def test_port_that_is_none_is_said(terminal: Terminal, port: str):
+    ended = terminal.run(f"--port={port}")
+    assert ended.returncode == 2
+    assert "--port: a port is a number from 1 to 65535" in ended.stderr
+
+
 def test_port_that_is_taken_is_said(tmp_path: Path):
     panel = Panel(tmp_path)
     ended = subprocess.run(
@@ -168,7 +175,8 @@ def test_port_that_is_taken_is_said(tmp_path: Path):
     )
     panel.close()
     assert ended.returncode == 1
-    assert str(panel.port) in ended.stderr and "Traceback" not in ended.stderr
+    assert f"Port {panel.port} is taken" in ended.stderr and "--port" in ended.stderr
+    assert "Traceback" not in ended.stderr
 
 
 @pytest.mark.parametrize("accounts", ["anna", "anna:"])

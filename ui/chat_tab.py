@@ -109,8 +109,8 @@ class _ChatTab:
 
         load = self.panel.load
         opened = load(self.open, self.page, [*turn, self.running], **at_once)
-        opened.then(self.list_models, None, choice, **at_once)
-        self.refresh.click(self.list_models, None, choice, **at_once)
+        opened.then(self.list_models, None, [*choice, self.reason], **at_once)
+        self.refresh.click(self.list_models, None, [*choice, self.reason], **at_once)
         gr.on([part.change for part in choice], self.describe_model, choice, described, **at_once)
         self.tools_button.click(None, js=_TOGGLE_TOOLS, **at_once)
 
@@ -194,7 +194,7 @@ class _ChatTab:
         return _box(running=False), self._shown(view)
 
     def list_models(self, request: gr.Request) -> tuple[Any, ...]:
-        """The models that can chat, and the defaults of a new chat."""
+        """The models that can chat, and the defaults of a new chat; where there is none, why."""
         locale, settings = locale_of(request), self.assistant.store.current
         tools = [(locale(f"tools.{tool}.title"), tool) for tool in self.assistant.registry.names()]
         chosen = [tool for tool, on in settings.tools.model_dump().items() if on]
@@ -202,9 +202,11 @@ class _ChatTab:
         try:
             models = self.assistant.chat_models()
         except Failure as failure:
-            return gr.Dropdown(choices=[(failure.told(locale).cause, "")], value=""), *switches
+            return _no_model(), *switches, _shown_reason(f"❌ {failure.told(locale)}")
+        if not models:
+            return _no_model(), *switches, _shown_reason(locale("ui.no_models"))
         choices = [(model_label(model, locale), model.name) for model in models]
-        return gr.Dropdown(choices=choices, value=self.assistant.default_model(models)), *switches
+        return gr.Dropdown(choices=choices, value=self.assistant.default_model(models)), *switches, gr.skip()
 
     def describe_model(
         self, model: str, enabled: bool, tools: Sequence[str], request: gr.Request
@@ -267,6 +269,10 @@ def _box(running: bool, **changes: Any) -> Any:
 
 def _examples(locale: Locale) -> Any:
     return [{"text": locale(f"ui.example_{number}")} for number in (1, 2, 3, 4)]
+
+
+def _no_model() -> Any:
+    return gr.Dropdown(choices=[("–", "")], value="")
 
 
 def _why_no_tools(info: ModelInfo, locale: Locale) -> str:

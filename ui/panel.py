@@ -78,7 +78,10 @@ class Panel(gr.Blocks):
         try:
             self.launch(server_name=host, server_port=port, share=share, prevent_thread_lock=True, quiet=True)
         except OSError as error:
-            raise SystemExit(f"The panel can't start: {error}") from error
+            remedy = f"Port {port} is taken or not allowed; name another with --port." if port else str(error)
+            raise SystemExit(f"The panel can't start. {remedy}") from error
+        except KeyboardInterrupt:
+            raise SystemExit(130) from None
         for line in self._addresses(share):
             print(line, flush=True)
         self.block_thread()
@@ -122,4 +125,14 @@ def _theme() -> gr.themes.Base:
         block_title_background_fill_dark="transparent",
         block_title_text_color_dark="*body_text_color",
         block_label_background_fill="transparent",
+        input_border_width="1px",
+        input_border_color="*neutral_300",
+        input_border_color_dark="*border_color_primary",
+        button_border_width="1px",
+        button_secondary_border_color="*neutral_300",
+        button_secondary_border_color_dark="*border_color_primary",
+        checkbox_label_border_width="1px",
+        checkbox_label_border_color="*neutral_300",
+        checkbox_label_border_color_dark="*border_color_primary",
+        checkbox_border_color="*neutral_400",
     )
