@@ -30,7 +30,7 @@ def _assistant(config: Path, fixed: dict[str, Any]) -> "Assistant":
     for problem in store.problems:
         place = f"{problem.where}, line {problem.line}" if problem.line else problem.where
         print(f"{place}: {problem.entry}: {problem.reason}; using {problem.used}", file=sys.stderr)
-        if problem.entry == "auth":
+        if problem.entry.lower() == "auth":
             raise SystemExit("A panel that was meant to ask for a login does not start without one.")
     return Assistant(store)
 
@@ -78,7 +78,7 @@ def _parser() -> argparse.ArgumentParser:
     ask.add_argument("--model", default="", help="model to ask (default: the one of the settings)")
     ask.add_argument("--json", action="store_true", help="one event a line, as JSON")
     ask.add_argument("--pdf", type=Path, metavar="FILE", help="copy the PDF that was made to FILE")
-    ask.add_argument("--config", type=Path, default=CONFIG, metavar="PATH", help="settings file")
+    ask.add_argument("--config", type=Path, default=argparse.SUPPRESS, metavar="PATH", help="settings file")
     return parser
 
 

@@ -30,26 +30,30 @@ def ask(
     try:
         conversation = assistant.conversations.start("terminal")
         job = assistant.ask(conversation, question, Choice(model), LOCAL_OWNER, locale)
-        finished = _tell(job, as_json)
+        finished, whole = _tell(job, as_json)
         if pdf is not None:
             _copy(assistant, finished, pdf)
     except Failure as failure:
         print(f"❌ {failure.told(locale)}", file=sys.stderr)
         return 1
-    return 0 if finished.answer.strip() else 1
+    if finished.stopped:
+        print(locale("ui.stopped"), file=sys.stderr)
+    return 0 if finished.answer.strip() and whole else 1
 
 
-def _tell(job: Job, as_json: bool) -> Finished:
-    """Print the run as it goes; Ctrl-C stops it as the Stop button does."""
+def _tell(job: Job, as_json: bool) -> tuple[Finished, bool]:
+    """Print the run as it goes; Ctrl-C stops it as the Stop button does. Returns its end, and whether the
+    answer is whole: nothing failed, nobody stopped it."""
     show = _show_json if as_json else _show_text
-    shown = 0
+    shown, failed = 0, False
     while True:
         try:
             for event in job.follow(shown):
                 shown += 1
                 show(event)
+                failed = failed or isinstance(event, Failed)
                 if isinstance(event, Finished):
-                    return event
+                    return event, not (failed or event.stopped)
         except KeyboardInterrupt:
             job.stop()
 

@@ -256,7 +256,9 @@ def _end(line: Mapping[str, Any]) -> End:
 
 
 def _whole(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
+    """A count as the wire has it: a 64-bit integer (api/types.go, Metrics)."""
+    is_count = isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**63
+    return value if is_count else None
 
 
 def _beginning(response: httpx.Response) -> bytes:

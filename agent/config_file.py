@@ -6,7 +6,9 @@ panel, and loading never writes: each is told as a `ConfigProblem`, with its lin
 
 import io
 import os
+import re
 import threading
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,6 +47,17 @@ class _Entry:
     value: Any
     where: str
     line: int = 0
+
+
+@dataclass(frozen=True)
+class _Unreadable:
+    """Stands for a value that YAML can't make."""
+
+    reason: str
+
+
+_LOGIN = re.compile(r"""^\s*["']?auth["']?\s*:""", re.MULTILINE | re.IGNORECASE)
+"""A line that asks for a login, in a file that is no YAML as a whole."""
 
 
 class SettingsStore:
@@ -99,17 +112,27 @@ class SettingsStore:
         return Settings.model_validate(_merged(self._kept, self._fixed))
 
     def _in_file(self) -> list[_Entry]:
+        text = ""
         try:
-            node = yaml.compose(self.path.read_text(encoding="utf-8"), Loader=_Loader)
+            raw = self.path.read_bytes()
+            text = raw.decode("utf-8", "replace")
+            node = yaml.compose(raw.decode("utf-8"), Loader=_Loader)
             if node is not None and not isinstance(node, yaml.MappingNode):
                 raise yaml.MarkedYAMLError(problem="no `name: value` lines", problem_mark=node.start_mark)
         except FileNotFoundError:
             return []
-        except (OSError, ValueError, yaml.YAMLError) as error:
+        except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
             line, reason = _yaml_fault(error)
             self.problems.append(ConfigProblem(self.path.name, line, "the file", reason, "the defaults"))
+            if _LOGIN.search(text):
+                self.problems.append(ConfigProblem(self.path.name, 0, "auth", "it can't be read", "none"))
             return []
-        return list(_in_node(node, self.path.name)) if node else []
+        entries = list(_in_node(node, self.path.name)) if node else []
+        for entry in _repeated(entries):
+            name = ".".join(entry.path)
+            problem = ConfigProblem(self.path.name, entry.line, name, "is there twice", "the last one")
+            self.problems.append(problem)
+        return entries
 
     def _usable(self, entries: list[_Entry]) -> dict[str, Any]:
         """The entries that are settings, as a mapping; the others are noted as problems."""
@@ -117,7 +140,7 @@ class SettingsStore:
         for entry in entries:
             try:
                 _validated(entry)
-            except ValueError as error:
+            except (ValueError, RecursionError) as error:
                 name, used = ".".join(entry.path), _default(entry.path)
                 self.problems.append(ConfigProblem(entry.where, entry.line, name, _reason(error), used))
             else:
@@ -125,16 +148,30 @@ class SettingsStore:
         return found
 
 
+def _repeated(entries: list[_Entry]) -> list[_Entry]:
+    """The last of the entries that are there more than once."""
+    last = {entry.path: entry for entry in entries}
+    often = Counter(entry.path for entry in entries)
+    return [entry for path, entry in last.items() if often[path] > 1]
+
+
 def _in_node(node: yaml.MappingNode, where: str) -> Iterator[_Entry]:
-    make = yaml.constructor.SafeConstructor().construct_object
     for key, value in node.value:
         name, line = str(key.value), key.start_mark.line + 1
         if isinstance(value, yaml.MappingNode) and _is_group(name):
             for inner, switch in value.value:
                 path = (name, str(inner.value))
-                yield _Entry(path, make(switch, deep=True), where, inner.start_mark.line + 1)
+                yield _Entry(path, _made(switch), where, inner.start_mark.line + 1)
         else:
-            yield _Entry((name,), make(value, deep=True), where, line)
+            yield _Entry((name,), _made(value), where, line)
+
+
+def _made(node: yaml.Node) -> Any:
+    """The value of a node, or why it has none."""
+    try:
+        return yaml.constructor.SafeConstructor().construct_object(node, deep=True)
+    except (ValueError, RecursionError, yaml.YAMLError) as error:
+        return _Unreadable(_yaml_fault(error)[1])
 
 
 def _in_mapping(values: Mapping[str, Any], where: str) -> Iterator[_Entry]:
@@ -150,10 +187,17 @@ def _in_environment(environment: Mapping[str, str]) -> Iterator[_Entry]:
     for variable, name in names.items():
         if text := environment.get(variable, "").strip():
             is_text = Settings.model_fields[name].annotation is str
-            value = text if is_text else yaml.load(text, Loader=_Loader)
+            value = text if is_text else _parsed(text)
             yield from (
                 _Entry(entry.path, entry.value, variable) for entry in _in_mapping({name: value}, variable)
             )
+
+
+def _parsed(text: str) -> Any:
+    try:
+        return yaml.load(text, Loader=_Loader)
+    except (ValueError, RecursionError, yaml.YAMLError) as error:
+        return _Unreadable(_yaml_fault(error)[1])
 
 
 def _is_group(name: str) -> bool:
@@ -163,6 +207,8 @@ def _is_group(name: str) -> bool:
 
 def _validated(entry: _Entry) -> None:
     """Raises ValueError where the entry is no setting or its value none of its type."""
+    if isinstance(entry.value, _Unreadable):
+        raise ValueError(entry.value.reason)
     Settings.model_validate(_nested(entry.path, entry.value))
 
 
@@ -185,7 +231,7 @@ def _default(path: tuple[str, ...]) -> str:
     return "nothing for it" if value is None else repr(value)
 
 
-def _reason(error: ValueError) -> str:
+def _reason(error: Exception) -> str:
     if not isinstance(error, ValidationError):
         return str(error)
     told = {"extra_forbidden": "no such setting"}

@@ -19,6 +19,12 @@ from tools.tool import Document, Source, ToolContext, ToolResult
 _USEFUL_CHARS = 500
 """With less room than this for a result, another call teaches the model nothing."""
 
+_CALLS = 20
+"""Calls of one turn that are run: a model that makes more goes round in circles."""
+
+_SHORTEST = 200
+"""Characters that every result may have: room for its beginning and for the mark that it was cut."""
+
 
 @dataclass(frozen=True)
 class Setup:
@@ -76,10 +82,13 @@ class _Run:
         limit = self.setup.settings.max_iterations
         for _ in range(limit):
             turn = yield from self._turn(offered)
-            calls = [*turn.calls, *turn.unknown]
+            made = [*turn.calls, *turn.unknown]
+            calls = made[:_CALLS]
             if not calls or self.cancel.is_set():
                 yield from self._end(turn)
                 return
+            if len(made) > len(calls):
+                yield self._notice("too_many_calls", limit=_CALLS, total=len(made))
             yield from self._act(turn, calls)
             if self.cancel.is_set():
                 return
@@ -134,7 +143,8 @@ class _Run:
     def _act(self, turn: Turn, calls: Sequence[Call]) -> Iterator[Event]:
         """Run the calls of a turn and put their results into the conversation."""
         self.added.append(_assistant(turn.text, turn.thinking, calls))
-        room = min(self.setup.settings.result_chars(self.setup.num_ctx), self._room() // len(calls))
+        share = max(self._room() // len(calls), _SHORTEST)
+        room = min(self.setup.settings.result_chars(self.setup.num_ctx), share)
         context = replace(
             self.setup.context,
             max_result_chars=room,

@@ -33,13 +33,14 @@ def _object(text: str) -> Line:
     try:
         value, end = _decode(text)
         if "\\ud" in text or "\\uD" in text:
-            value, _ = _decode(_without_lone_surrogates(value))
+            value = without_lone_surrogates(value)
     except (ValueError, RecursionError):
         return text
     return value if isinstance(value, dict) and end == len(text) else text
 
 
-def _without_lone_surrogates(value: Any) -> str:
-    """JSON of the value in which half a surrogate pair, which no UTF-8 can hold, is U+FFFD."""
+def without_lone_surrogates(value: Any) -> Any:
+    """A value of JSON in which half a surrogate pair, which no UTF-8 can hold, is U+FFFD."""
     text = json.dumps(value, ensure_ascii=False)
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    value, _ = _decode(text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
+    return value

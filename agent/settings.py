@@ -1,5 +1,6 @@
 """The settings of the panel, typed; `agent.config_file` reads and writes them."""
 
+import ipaddress
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
@@ -85,6 +86,8 @@ def parse_accounts(text: str) -> dict[str, str]:
         if not (colon and name and password):
             raise ValueError("logins are written as name:password, several with commas")
         accounts[name] = password
+    if text.strip() and not accounts:
+        raise ValueError("there is no name:password in it")
     return accounts
 
 
@@ -104,7 +107,17 @@ def client_address(value: str, default_port: int | None = None) -> str:
     host = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "[::]": "[::1]"}.get(host, host)
     if not port and not has_scheme and default_port:
         port = str(default_port)
+    wrong_host = ("[" in host or "]" in host) and not _is_ipv6(host)
     wrong_port = (colon or port) and not (port.isdecimal() and 0 < int(port) < 65536)
-    if scheme not in ("", "http", "https") or wrong_port or any(c.isspace() or c == "@" for c in rest):
+    wrong = wrong_host or wrong_port or any(c.isspace() or c == "@" for c in rest)
+    if wrong or scheme not in ("", "http", "https"):
         raise ValueError(f"{value!r} is not an address such as http://localhost:11434")
     return f"{scheme or 'http'}://{host}{':' + port if port else ''}{slash}{path}"
+
+
+def _is_ipv6(host: str) -> bool:
+    try:
+        ipaddress.IPv6Address(host.removeprefix("[").removesuffix("]").partition("%")[0])
+    except ValueError:
+        return False
+    return host.startswith("[") and host.endswith("]")

@@ -8,6 +8,7 @@ from typing import Literal
 
 from agent.chat import Call, ChatRequest, ChatServer, End, ModelFailure, Piece
 from agent.events import TurnRewritten
+from agent.ndjson import without_lone_surrogates
 from agent.offered import Offered, plain_name
 from agent.recover import recover
 from agent.text_calls import Broken, TextCall
@@ -95,7 +96,7 @@ class _Pieces:
         if end is None:
             return turn
         if self._calls:
-            turn = replace(turn, calls=tuple(self._calls))
+            turn = replace(turn, calls=tuple(map(_tellable, self._calls)))
         else:
             calls, unknown = _with_ids(said.calls), _with_ids(said.unknown)
             turn = replace(turn, calls=calls, unknown=unknown, recovered=bool(calls))
@@ -107,7 +108,14 @@ class _Pieces:
 
 
 def _with_ids(calls: Iterable[TextCall]) -> tuple[Call, ...]:
-    return tuple(Call(f"call_{secrets.token_hex(4)}", call.name, call.arguments) for call in calls)
+    made = (Call(f"call_{secrets.token_hex(4)}", call.name, call.arguments) for call in calls)
+    return tuple(map(_tellable, made))
+
+
+def _tellable(call: Call) -> Call:
+    """The call as UTF-8 can tell it: arguments that came as JSON text may hold half a character."""
+    name, arguments = without_lone_surrogates([call.name, call.arguments])
+    return replace(call, name=name, arguments=arguments)
 
 
 def _problem(turn: Turn, end: End) -> Problem | None:

@@ -15,7 +15,7 @@ from pypdf import PdfReader
 
 from tests.panel import ROOT, WALL, Panel
 from tests.servers.__main__ import demo_config
-from tests.servers.ollama import ScriptedOllama, call, fail, hang, say
+from tests.servers.ollama import ScriptedOllama, call, cut, error_line, fail, hang, say
 from tests.servers.ollama.demo import demo_script
 from tests.servers.searxng import ScriptedSearxng
 from tests.servers.website import ScriptedSite
@@ -104,8 +104,10 @@ def test_model_can_be_named(terminal: Terminal):
         (say(""), (), "❌"),
         (say("Bonjour"), ("--model", "absent:1b"), "ollama pull absent:1b"),
         (say("Bonjour"), ("--pdf", "x.pdf"), "PDF"),
+        (say("Bonjour et ") + cut(), (), "❌"),
+        (say("Bonjour et ") + error_line("boom"), (), "boom"),
     ],
-    ids=["server error", "empty", "no such model", "no pdf"],
+    ids=["server error", "empty", "no such model", "no pdf", "lost in the middle", "failed in the middle"],
 )
 def test_exit_code_is_0_only_with_an_answer(terminal: Terminal, turn, arguments, told):
     terminal.ollama.play(turn)
@@ -179,7 +181,26 @@ def test_port_that_is_taken_is_said(tmp_path: Path):
     assert "Traceback" not in ended.stderr
 
 
-@pytest.mark.parametrize("accounts", ["anna", "anna:"])
+@pytest.mark.parametrize("line", ["\tnum_ctx: 2048", 'model: "x', "AUTH: ben:x", 'auth: ""', "auth: [a]"])
+def test_a_login_in_a_faulty_file_never_starts_an_open_panel(terminal: Terminal, line: str):
+    terminal.config.write_text(f"auth: anna:secret\n{line}\n", encoding="utf-8")
+    ended = terminal.run("--port", "1")
+    assert ended.returncode != 0
+    assert "does not start without one" in ended.stderr and "Traceback" not in ended.stderr
+
+
+def test_settings_file_can_be_named_before_the_command(terminal: Terminal):
+    asked = subprocess.run(
+        [sys.executable, "app.py", "--config", str(terminal.config), "ask", "Bonjour"],
+        cwd=ROOT,
+        capture_output=True,
+        timeout=WALL,
+        check=True,
+    )
+    assert asked.stdout and terminal.ollama.chats
+
+
+@pytest.mark.parametrize("accounts", ["anna", "anna:", ","])
 def test_login_that_is_none_never_starts_an_open_panel(terminal: Terminal, accounts: str):
     ended = terminal.run("--auth", accounts)
     assert ended.returncode != 0

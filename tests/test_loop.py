@@ -258,6 +258,26 @@ def test_unknown_tool_and_wrong_arguments_go_back_to_the_model(world: World):
     assert answer(events) == "Je corrige."
 
 
+def test_more_calls_than_make_sense_are_not_run_and_that_is_said(world: World):
+    many = [("recherche_web", {"requete": f"IA {number}"}) for number in range(300)]
+    events = world.ask([calls(*many), say("Voilà.")])
+    assert len(of(StepFinished, events)) == 20
+    assert "too_many_calls" in [notice.kind for notice in of(Notice, events)]
+    results = [message for message in world.sent[-1]["messages"] if message["role"] == "tool"]
+    assert len(results) == 20
+    assert all(len(result["content"]) > 50 for result in results)
+    assert answer(events) == "Voilà."
+
+
+def test_half_a_character_in_arguments_that_are_text_does_no_harm(world: World):
+    broken = call("recherche_web", '{"requete": "a \\ud800 b"}')
+    events = world.ask([broken, say("Voilà.")])
+    assert answer(events) == "Voilà."
+    for event in events:
+        repr(event).encode("utf-8")
+    assert [step.arguments for step in of(StepStarted, events)] == [{"requete": "a \ufffd b"}]
+
+
 def test_call_written_as_text_is_run_and_said(world: World):
     markup = '<tool_call>\n{"name": "rechercher_web", "arguments": {"requete": "IA"}}\n</tool_call>'
     events = world.ask([say("Je cherche. " + markup), say("Voilà.")])

@@ -77,6 +77,36 @@ def test_fault_is_told_with_its_line_and_what_is_used(
     assert path.read_text(encoding="utf-8") == text, "loading never writes"
 
 
+@pytest.mark.parametrize(
+    "line", ["model: !foo x", "num_ctx: !!int abc", "allow_hosts: &a [*a]", "num_ctx: 2020-13-45"]
+)
+def test_value_that_yaml_cannot_make_is_a_fault_not_a_crash(path: Path, line: str):
+    kept = store(path, f"{line}\nmax_iterations: 7\n")
+    assert [problem.line for problem in kept.problems] == [1]
+    assert kept.current.max_iterations == 7
+
+
+def test_environment_that_is_no_yaml_is_a_fault_not_a_crash(path: Path):
+    kept = store(path, PANEL_TOOLS="[", PANEL_NUM_CTX="2048: {")
+    assert {problem.where for problem in kept.problems} == {"PANEL_TOOLS", "PANEL_NUM_CTX"}
+    assert kept.current == Settings()
+
+
+def test_entry_that_is_there_twice_is_told(path: Path):
+    kept = store(path, "num_ctx: 4096\nmodel: x\nnum_ctx: 8192\n")
+    assert [(problem.entry, problem.line) for problem in kept.problems] == [("num_ctx", 3)]
+    assert kept.current.num_ctx == 8192
+
+
+def test_saving_keeps_a_link_to_the_file(path: Path, tmp_path: Path):
+    real = tmp_path / "real.yaml"
+    real.write_text("num_ctx: 4096\n", encoding="utf-8")
+    path.symlink_to(real)
+    store(path).save({"num_ctx": 8192})
+    assert path.is_symlink()
+    assert real.read_text(encoding="utf-8") == "num_ctx: 8192\n"
+
+
 def test_sound_entries_beside_a_fault_are_used(path: Path):
     loaded = store(path, "num_ctx: many\nmodel: qwen3:8b\ntools:\n  web_search: false\n  nonsense: 1\n")
     assert loaded.current.model == "qwen3:8b"
@@ -177,7 +207,18 @@ def test_forms_of_an_address(written: str, called: str):
 
 
 @pytest.mark.parametrize(
-    "wrong", ["ftp://x", "http://h:99999", "host:port", "a b", "user:pw@host:1", "host:"]
+    "wrong",
+    [
+        "ftp://x",
+        "http://h:99999",
+        "host:port",
+        "a b",
+        "user:pw@host:1",
+        "host:",
+        "http://[::1",
+        "http://[:::]:1",
+        ":::",
+    ],
 )
 def test_what_is_no_address(wrong: str):
     with pytest.raises(ValueError, match="address"):

@@ -11,8 +11,8 @@ from pathlib import Path
 from tools.helper.files import write_atomically
 from tools.tool import LOCAL_OWNER
 
-OWNER_LOGIN = "owner"
-"""The login of whoever opened the owner's link that the terminal printed."""
+OWNER_LOGIN = ":owner"
+"""The login of whoever opened the owner's link that the terminal printed. No account has a colon."""
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 

@@ -13,6 +13,8 @@ def write_atomically(path: Path, content: bytes) -> None:
 
     Raises OSError; then `path` is as it was.
     """
+    if path.is_symlink():
+        path = path.resolve()  # the link stays, and leads to the new content
     temporary = path.with_name(f".{path.name[:60]}-{secrets.token_hex(6)}{TEMPORARY}")
     try:
         with temporary.open("xb") as file:

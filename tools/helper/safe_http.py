@@ -103,7 +103,7 @@ class _Fetch:
                 location = _location(response)
                 if not location:
                     return self._read(response, tuple(chain), address, alarm)
-            url = urljoin(address.url, location)
+            url = _joined(address.url, location)
         raise Failure("too_many_redirects", url=chain[0], count=_REDIRECTS)
 
     def _headers(self) -> dict[str, str]:
@@ -144,6 +144,13 @@ def _location(response: HTTPResponse) -> str:
     with contextlib.suppress(UnicodeError):
         raw = raw.encode("latin-1").decode()
     return raw.replace(" ", "%20")
+
+
+def _joined(url: str, location: str) -> str:
+    try:
+        return urljoin(url, location)
+    except ValueError as error:  # such as http://[::1
+        raise Failure("bad_response", url=url) from error
 
 
 def _check_status(response: HTTPResponse, url: str) -> None:

@@ -160,20 +160,24 @@ def _bad_request(response: requests.Response, url: str) -> Failure:
 
 def _beside_the_results(answer: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """Info boxes and direct answers, where they name a page. Older servers give answers as bare texts."""
-    for box in answer.get("infoboxes") or ():
+    for box in _listed(answer.get("infoboxes")):
         if isinstance(box, dict):
-            urls = [link.get("url") for link in box.get("urls") or () if isinstance(link, dict)]
+            urls = [link.get("url") for link in _listed(box.get("urls")) if isinstance(link, dict)]
             yield {
                 "title": box.get("infobox"),
                 "url": next(iter(urls), box.get("id")),
                 "content": box.get("content"),
             }
-    for direct in answer.get("answers") or ():
+    for direct in _listed(answer.get("answers")):
         if isinstance(direct, dict) and direct.get("answer"):
             yield {"title": direct["answer"], "url": direct.get("url"), "content": direct["answer"]}
 
 
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
 def _failed_engines(answer: dict[str, Any]) -> Iterator[str]:
-    for entry in answer.get("unresponsive_engines") or ():
+    for entry in _listed(answer.get("unresponsive_engines")):
         if isinstance(entry, list) and len(entry) >= 2:
             yield f"{one_line(str(entry[0]), 60)} ({one_line(str(entry[1]), 80)})"
