@@ -83,6 +83,7 @@ def test_redirects_pass_the_same_gate(site: ScriptedSite, target: str) -> None:
 
 def test_a_redirect_to_nonsense_is_an_invalid_url(site: ScriptedSite) -> None:
     assert kind_of(site, "jump?to=/%5C127.0.0.2/") == "invalid_url"
+    assert kind_of(site, f"jump?to={quote('http://[::1')}") == "invalid_url"
 
 
 def test_a_redirect_in_raw_utf8_is_understood(site: ScriptedSite) -> None:

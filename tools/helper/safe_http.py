@@ -150,7 +150,7 @@ def _joined(url: str, location: str) -> str:
     try:
         return urljoin(url, location)
     except ValueError as error:  # such as http://[::1
-        raise Failure("bad_response", url=url) from error
+        raise Failure("invalid_url") from error
 
 
 def _check_status(response: HTTPResponse, url: str) -> None:
