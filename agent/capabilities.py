@@ -38,7 +38,8 @@ class ModelInfo:
     """A model as its server knows it. `size` is in bytes; None is "the server does not tell".
 
     `context_length` is the model's own maximum in tokens, `num_ctx_in_parameters` what its Modelfile
-    asks for. With `cloud`, what is said in the chat leaves the machine.
+    asks for. With `cloud`, what is said in the chat leaves the machine. A `built_in` model is our own, and no
+    server's.
     """
 
     name: str
@@ -56,6 +57,7 @@ class ModelInfo:
     parameter_size: str = ""
     quantization: str = ""
     loaded: bool = False
+    built_in: bool = False
 
     @property
     def calls_tools(self) -> bool:

@@ -26,7 +26,11 @@ Think = bool | str | None
 
 @dataclass(frozen=True)
 class ChatRequest:
-    """One request to /api/chat. `tools` are in Ollama's wire form; empty = plain chat."""
+    """One request to /api/chat. `tools` are in Ollama's wire form; empty = plain chat.
+
+    With `format`, a JSON schema, the model can write nothing but JSON that fits it; not beside tools,
+    whose calls it would forbid.
+    """
 
     model: str
     messages: tuple[Message, ...]
@@ -34,6 +38,7 @@ class ChatRequest:
     num_ctx: int = 16384
     think: Think = None
     keep_alive: str = "5m"
+    format: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +69,10 @@ class End:
     answer_tokens: int | None = None
     seconds: float = 0.0
     details: dict[str, Any] = field(default_factory=dict)
+
+
+LONGEST_STRUCTURE = 1024
+"""Tokens that an answer under a schema may have."""
 
 
 class ChatServer(Protocol):
@@ -216,6 +225,10 @@ def _body(request: ChatRequest, streamed: bool) -> bytes:
         body["tools"] = request.tools
     if request.think is not None:
         body["think"] = request.think
+    if request.format is not None:
+        body["format"] = request.format
+        # A choice, not prose; and a model that never closes a string is stopped.
+        body["options"] |= {"temperature": 0, "num_predict": LONGEST_STRUCTURE}
     return json.dumps(body).encode()  # ASCII, so that half a surrogate pair in a text does no harm
 
 

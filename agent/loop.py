@@ -8,6 +8,7 @@ from agent.chat import Call, ChatRequest, ChatServer, ModelFailure, Think
 from agent.events import Event, Failed, Finished, Message, Notice, Retry, RunStarted, Text, Usage
 from agent.settings import Settings
 from agent.steps import run_steps
+from agent.structured import StructuredOutput
 from agent.turn import Turn, take_turn
 from locales import Locale
 from tools.cancel import Cancel
@@ -28,7 +29,10 @@ _SHORTEST = 200
 
 @dataclass(frozen=True)
 class Setup:
-    """What a run works with. `tools` are the canonical names that are offered; none = plain chat."""
+    """What a run works with. `tools` are the canonical names that are offered; none = plain chat.
+
+    With `structured`, the model knows no tools and chooses them by structured output.
+    """
 
     server: ChatServer
     model: str
@@ -39,6 +43,7 @@ class Setup:
     system: str = ""
     num_ctx: int = 16384
     think: Think = None
+    structured: StructuredOutput | None = None
 
 
 def run(setup: Setup, messages: Sequence[Message], cancel: Cancel) -> Iterator[Event]:
@@ -92,6 +97,8 @@ class _Run:
             yield from self._act(turn, calls)
             if self.cancel.is_set():
                 return
+            if self.setup.structured and self.documents:
+                offered = []  # asked again what to do, a small model makes the same document again
             if self._room() < _USEFUL_CHARS:
                 chars = self.setup.settings.context_chars(self.setup.num_ctx)
                 yield self._notice("context_budget", limit=chars)
@@ -114,7 +121,8 @@ class _Run:
             think=self.setup.think,
             keep_alive=self.setup.settings.keep_alive,
         )
-        turn = yield from take_turn(self.setup.server, request, self.cancel)
+        take = self.setup.structured.take_turn if self.setup.structured else take_turn
+        turn = yield from take(self.setup.server, request, self.cancel)
         yield from self._told_about(turn)
         return turn
 
@@ -128,6 +136,8 @@ class _Run:
             yield self._notice("unknown_tool", name=call.name)
         if turn.broken:
             yield self._notice("broken_call")
+        if turn.calls and turn.problem == "length":
+            yield self._notice("cut_call")
         if turn.end:
             counts = [
                 count for count in (turn.end.prompt_tokens, turn.end.answer_tokens) if count is not None

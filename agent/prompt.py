@@ -17,6 +17,16 @@ def system_prompt(locale: Locale, tools: Sequence[str], own: str = "", today: da
     return "\n\n".join(parts)
 
 
+def plain_prompt(locale: Locale, tools: Sequence[str], own: str = "", today: date | None = None) -> str:
+    """The system message for a model that chooses its tools by structured output: what to write is asked
+    of it by itself, so the tools are not named here."""
+    parts = [own.strip()] if own.strip() else []
+    if tools:
+        today_is = locale("prompt.today", date=(today or date.today()).isoformat())
+        parts.append("\n".join([locale("prompt.language"), locale("prompt.data_not_orders"), today_is]))
+    return "\n\n".join(parts)
+
+
 def _panel_prompt(locale: Locale, tools: Sequence[str], today: date) -> str:
     names = {tool: locale.face(tool).name for tool in tools}
     lines = [_opening(locale, list(names.values())), "", locale("prompt.rules")]

@@ -28,6 +28,8 @@ class Settings(ToolSettings):
     num_ctx: int = Field(default=16384, ge=1024, le=1_048_576)
     keep_alive: str = "5m"
     system_prompt: str = ""
+    structured_output: tuple[str, ...] = ()
+    built_in_model: str = ""
 
     tools_enabled: bool = True
     tools: ToolSwitches = ToolSwitches()

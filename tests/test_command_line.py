@@ -118,7 +118,8 @@ def test_exit_code_is_0_only_with_an_answer(terminal: Terminal, turn, arguments,
 
 
 def test_no_ollama_is_said_with_the_remedy(terminal: Terminal):
-    ended = terminal.run("ask", "Bonjour", OLLAMA_HOST="127.0.0.1:9")
+    nowhere = {"OLLAMA_HOST": "127.0.0.1:9", "PANEL_BUILT_IN_MODEL": "/nowhere.gguf"}
+    ended = terminal.run("ask", "Bonjour", **nowhere)
     assert ended.returncode == 1
     assert "127.0.0.1:9" in ended.stderr and "ollama serve" in ended.stderr
 

@@ -78,4 +78,4 @@ def _data(document: Document, notes: list[str]) -> dict[str, object]:
     }
 
 
-TOOL = Tool("create_pdf", _create_pdf, CreatePdfArguments, read_only=False, seconds=60)
+TOOL = Tool("create_pdf", _create_pdf, CreatePdfArguments, read_only=False, seconds=60, content="markdown")

@@ -91,7 +91,8 @@ class Tool:
     """A tool under its canonical name; its face in each language stands in the locales.
 
     `function` gets the validated arguments and the context, and raises `Failure` for what it can't do.
-    `read_only` tools may run side by side; `seconds` is the longest that one call may take.
+    `read_only` tools may run side by side; `seconds` is the longest that one call may take. `content`
+    names the argument that is a whole text, if there is one.
     """
 
     name: str
@@ -99,3 +100,4 @@ class Tool:
     arguments: type[Arguments]
     read_only: bool
     seconds: float
+    content: str = ""

@@ -7,24 +7,16 @@ from typing import Any
 
 import gradio as gr
 
-from agent.assistant import Choice
 from agent.history import Conversation
-from agent.models import ModelInfo
 from locales import Locale
 from tools.failure import Failure
 from ui.conversation_view import ConversationView
-from ui.model_badges import model_label
+from ui.model_bar import ModelBar, choice_of
 from ui.panel import Panel
 from ui.request import locale_of, person_of
 
 EVERY = 0.1
 """Seconds between two updates of the page: faster ones cost the browser more than they show."""
-
-_TOGGLE_TOOLS = """() => {
-  const panel = document.querySelector('#tools-panel');
-  const open = panel.classList.toggle('open');
-  document.querySelector('#tools-button').setAttribute('aria-expanded', open);
-}"""
 
 
 class _Page:
@@ -52,25 +44,7 @@ class _ChatTab:
     def _draw(self, tr: gr.I18n) -> None:
         self.page = gr.State(_Page())
         self.running = gr.Checkbox(visible="hidden")
-        with gr.Row(elem_id="chat-bar", equal_height=True):
-            self.model = gr.Dropdown(
-                label=tr("column_model"),
-                show_label=False,
-                container=False,
-                elem_id="model",
-                scale=4,
-                min_width=180,
-                filterable=True,
-            )
-            self.refresh = gr.Button("⟳", elem_id="refresh-models", scale=0, min_width=44)
-            self.tools_button = gr.Button("🛠", elem_id="tools-button", scale=1, min_width=120)
-            self.new = gr.Button(tr("new_chat"), elem_id="new-chat", scale=1, min_width=120)
-        with gr.Column(elem_id="tools-panel", variant="panel"):
-            self.tools_enabled = gr.Checkbox(label=tr("tools_enabled"), elem_id="tools-enabled")
-            self.tools = gr.CheckboxGroup(
-                label=tr("set_tools"), show_label=False, container=False, elem_id="tools"
-            )
-        self.reason = gr.Markdown(elem_id="model-reason", visible=False)
+        self.bar = ModelBar(self.panel)
         self.chat = gr.Chatbot(
             elem_id="chat",
             show_label=False,
@@ -104,25 +78,20 @@ class _ChatTab:
         at_once = queued | {"queue": False}
         queued["concurrency_limit"] = None
         turn = [self.box, self.chat]
-        choice: list[Any] = [self.model, self.tools_enabled, self.tools]
-        described = [self.tools_button, self.tools, self.tools_enabled, self.reason]
 
         load = self.panel.load
         opened = load(self.open, self.page, [*turn, self.running], **at_once)
-        opened.then(self.list_models, None, [*choice, self.reason], **at_once)
-        self.refresh.click(self.list_models, None, [*choice, self.reason], **at_once)
-        gr.on([part.change for part in choice], self.describe_model, choice, described, **at_once)
-        self.tools_button.click(None, js=_TOGGLE_TOOLS, **at_once)
+        self.bar.wire(opened, at_once)
 
         runs: list[Any] = [
             self.running.change(self.follow, self.page, turn, **queued),
-            self.box.submit(self.send, [self.box, self.page, *choice], turn, **queued),
-            self.chat.example_select(self.send_example, [self.page, *choice], turn, **queued),
+            self.box.submit(self.send, [self.box, self.page, *self.bar.choice], turn, **queued),
+            self.chat.example_select(self.send_example, [self.page, *self.bar.choice], turn, **queued),
         ]
         for run in runs:
             run.then(self.ready, self.page, self.box, **at_once)
         self.box.stop(self.stop, self.page, None, **at_once)
-        self.new.click(self.start, self.page, turn, **at_once)
+        self.bar.new.click(self.start, self.page, turn, **at_once)
 
     def open(self, page: _Page, request: gr.Request) -> tuple[Any, ...]:
         """A page is loaded: show this browser's conversation; one that is still going on is followed."""
@@ -149,14 +118,14 @@ class _ChatTab:
         model: str,
         enabled: bool,
         tools: Sequence[str],
+        structured: bool,
         request: gr.Request,
     ) -> AsyncIterator[tuple[Any, ...]]:
         """A question was sent: begin its run and follow it to the end."""
         person, locale = person_of(request), locale_of(request)
         conversation = self._conversation(page, request)
         try:
-            # Before the models are listed, the page has no choices yet: those of the settings hold.
-            choice = Choice(model, tuple(tools) if enabled else ()) if model else Choice()
+            choice = choice_of(model, enabled, tools, structured)
             self.assistant.ask(conversation, text, choice, person.owner, locale)
         except Failure as failure:
             gr.Warning(str(failure.told(locale)))
@@ -171,11 +140,13 @@ class _ChatTab:
         model: str,
         enabled: bool,
         tools: Sequence[str],
+        structured: bool,
         chosen: gr.SelectData,
         request: gr.Request,
     ) -> AsyncIterator[tuple[Any, ...]]:
         """One of the offered questions was chosen."""
-        async for update in self.send(chosen.value["text"], page, model, enabled, tools, request):
+        text = chosen.value["text"]
+        async for update in self.send(text, page, model, enabled, tools, structured, request):
             yield update
 
     def stop(self, page: _Page, request: gr.Request) -> None:
@@ -192,43 +163,6 @@ class _ChatTab:
                 pass
         view = ConversationView(conversation, locale_of(request))
         return _box(running=False), self._shown(view)
-
-    def list_models(self, request: gr.Request) -> tuple[Any, ...]:
-        """The models that can chat, and the defaults of a new chat; where there is none, why."""
-        locale, settings = locale_of(request), self.assistant.store.current
-        tools = [(locale(f"tools.{tool}.title"), tool) for tool in self.assistant.registry.names()]
-        chosen = [tool for tool, on in settings.tools.model_dump().items() if on]
-        switches = settings.tools_enabled, gr.CheckboxGroup(choices=tools, value=chosen)
-        try:
-            models = self.assistant.chat_models()
-        except Failure as failure:
-            return _no_model(), *switches, _shown_reason(f"❌ {failure.told(locale)}")
-        if not models:
-            return _no_model(), *switches, _shown_reason(locale("ui.no_models"))
-        choices = [(model_label(model, locale), model.name) for model in models]
-        return gr.Dropdown(choices=choices, value=self.assistant.default_model(models)), *switches, gr.skip()
-
-    def describe_model(
-        self, model: str, enabled: bool, tools: Sequence[str], request: gr.Request
-    ) -> tuple[Any, ...]:
-        """What the tools button says, and why it is greyed where the model has no tools."""
-        if not model:  # the page is still being filled, part by part
-            return gr.skip(), gr.skip(), gr.skip(), gr.skip()
-        locale = locale_of(request)
-        try:
-            info = self.assistant.model(model)
-        except Failure as failure:
-            told = failure.told(locale)
-            return gr.Button("🛠", interactive=False), gr.skip(), gr.skip(), _shown_reason(f"❌ {told}")
-        usable = info.calls_tools
-        count = len(tools) if enabled and usable else 0
-        label = locale("ui.tools_count", count=count) if usable else locale("ui.tools_none")
-        return (
-            gr.Button(label, interactive=usable),
-            gr.CheckboxGroup(interactive=usable and enabled),
-            gr.Checkbox(interactive=usable),
-            gr.Markdown(visible=False) if usable else _shown_reason(_why_no_tools(info, locale)),
-        )
 
     def _conversation(self, page: _Page, request: gr.Request) -> Conversation:
         """What the page shows; after a restart of the panel that is a new conversation."""
@@ -269,16 +203,3 @@ def _box(running: bool, **changes: Any) -> Any:
 
 def _examples(locale: Locale) -> Any:
     return [{"text": locale(f"ui.example_{number}")} for number in (1, 2, 3, 4)]
-
-
-def _no_model() -> Any:
-    return gr.Dropdown(choices=[("–", "")], value="")
-
-
-def _why_no_tools(info: ModelInfo, locale: Locale) -> str:
-    key = "ui.tools_unknown_reason" if info.tools == "unknown" else "ui.tools_none_reason"
-    return locale(key, model=info.name)
-
-
-def _shown_reason(text: str) -> Any:
-    return gr.Markdown(text, visible=True)

@@ -4,7 +4,7 @@ Pure ASGI middleware (https://asgi.readthedocs.io, HTTP part), since it must not
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from urllib.parse import parse_qs, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -22,6 +22,13 @@ _SHARE_SCRIPTS = "https://gradio.s3-us-west-2.amazonaws.com"
 _WITHOUT_LOGIN = (SIGN_IN, "/gradio_api/startup-events")
 """Gradio asks itself for the second one when it starts; it does nothing for anybody else."""
 
+_FRAMERS = ("'self'", "http://localhost:*", "http://127.0.0.1:*", "vscode-webview:", "vscode-file:")
+"""Whose pages may show the panel in a frame: its own, and a notebook's on this machine. Anybody else's
+could lay it unseen under buttons of their own, and let a person click in it who does not know of it."""
+
+_FRAMED = "_framed"
+"""What the name of the cookie ends with where the panel is in a frame of another site."""
+
 _YEAR = 365 * 24 * 3600
 
 
@@ -29,7 +36,8 @@ class Guard:
     """Gives every request its person (`request.state.person`) or turns it away.
 
     `is_open` tells whether others than the person at this machine may come in; `language` is the one
-    fixed by the settings, or "auto".
+    fixed by the settings, or "auto"; `framers` are the sites that may show the panel in a frame, beside
+    those of this machine.
     """
 
     def __init__(
@@ -39,12 +47,14 @@ class Guard:
         is_open: Callable[[], bool],
         is_shared: Callable[[], bool],
         language: Callable[[], str],
+        framers: Callable[[], Sequence[str]] = tuple,
     ) -> None:
         self.app = app
         self.doorkeeper = doorkeeper
         self.is_open = is_open
         self.is_shared = is_shared
         self.language = language
+        self.framers = framers
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -70,7 +80,9 @@ class Guard:
         await self.app(scope, receive, page.send)
 
     def _ticket(self, request: Request) -> tuple[Ticket, bool]:
-        ticket = self.doorkeeper.key.open(request.cookies.get(self.doorkeeper.key.cookie, ""))
+        name = self.doorkeeper.key.cookie
+        sealed = request.cookies.get(name + _FRAMED) or request.cookies.get(name, "")
+        ticket = self.doorkeeper.key.open(sealed)
         return (ticket, False) if ticket else (new_ticket(), True)
 
     def _person(self, request: Request, ticket: Ticket) -> Person | None:
@@ -94,7 +106,8 @@ class Guard:
         scripts = f" {_SHARE_SCRIPTS}" if self.is_shared() else ""
         return (
             f"default-src 'self' 'unsafe-inline' 'unsafe-eval' data: blob:{scripts}; "
-            "img-src 'self' data: blob:; connect-src 'self'; form-action 'self'; base-uri 'self'"
+            "img-src 'self' data: blob:; connect-src 'self'; form-action 'self'; base-uri 'self'; "
+            f"frame-ancestors {' '.join((*_FRAMERS, *self.framers()))}"
         )
 
 
@@ -116,10 +129,24 @@ def is_cross_site(headers: Headers) -> bool:
 
 
 def cookie_header(doorkeeper: Doorkeeper, ticket: Ticket, request: Request) -> str:
-    """The Set-Cookie value for a ticket."""
-    secure = "; Secure" if request.headers.get("x-forwarded-proto", request.url.scheme) == "https" else ""
-    sealed = doorkeeper.key.seal(ticket)
-    return f"{doorkeeper.key.cookie}={sealed}; Path=/; Max-Age={_YEAR}; HttpOnly; SameSite=Lax{secure}"
+    """The Set-Cookie value for a ticket.
+
+    In a frame of another site, as a notebook's page or a Space's, a browser keeps it only so: partitioned,
+    it is sent within pages of that site alone (https://github.com/privacycg/CHIPS).
+    """
+    name, rules = doorkeeper.key.cookie, "SameSite=Lax"
+    if _is_framed(request, name):
+        name, rules = name + _FRAMED, "SameSite=None; Secure; Partitioned"
+    elif request.headers.get("x-forwarded-proto", request.url.scheme) == "https":
+        rules += "; Secure"
+    return f"{name}={doorkeeper.key.seal(ticket)}; Path=/; Max-Age={_YEAR}; HttpOnly; {rules}"
+
+
+def _is_framed(request: Request, cookie: str) -> bool:
+    """Whether the panel is in a frame of another site: it was just opened there, or has the cookie for it."""
+    headers = request.headers
+    opened = headers.get("sec-fetch-dest") == "iframe" and headers.get("sec-fetch-site") == "cross-site"
+    return opened or cookie + _FRAMED in request.cookies
 
 
 def _sign_in_first(request: Request) -> Response:

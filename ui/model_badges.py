@@ -9,6 +9,8 @@ TOOLS = "🛠 tools"
 def badges(model: ModelInfo, locale: Locale) -> list[str]:
     """The marks of a model, the most telling first."""
     found = []
+    if model.built_in:
+        return [locale("ui.badge_built_in")]
     if model.calls_tools:
         found.append(TOOLS)
     elif model.tools == "unknown":

@@ -25,9 +25,10 @@ def models_tab(panel: Panel, tab: gr.Tab) -> None:
             models = panel.assistant.catalog().list()
         except Failure as failure:
             problem = failure.told(locale)
-            return f'<p class="problem">❌ {escape(problem.cause)}<br>{escape(problem.remedy)}</p>'
+            told = f'<p class="problem">❌ {escape(problem.cause)}<br>{escape(problem.remedy)}</p>'
+            return told + _built_in(panel, locale)
         if not models:
-            return f'<p class="empty">{escape(locale("ui.no_models"))}</p>'
+            return f'<p class="empty">{escape(locale("ui.no_models"))}</p>' + _built_in(panel, locale)
         return _table(models, locale)
 
     gr.on(
@@ -39,6 +40,12 @@ def models_tab(panel: Panel, tab: gr.Tab) -> None:
         show_progress="hidden",
         queue=False,
     )
+
+
+def _built_in(panel: Panel, locale: Locale) -> str:
+    """The model that answers meanwhile, if it is on this machine."""
+    built_in = panel.assistant.built_in()
+    return _table([built_in.model().info], locale) if built_in.ready else ""
 
 
 def _table(models: list[ModelInfo], locale: Locale) -> str:

@@ -107,7 +107,16 @@ class Panel(gr.Blocks):
             is_open=self.is_open,
             is_shared=lambda: bool(self.share),
             language=lambda: self.assistant.store.current.language,
+            framers=self._framers,
         )
+
+    def _framers(self) -> list[str]:
+        """The sites whose own page holds the panel in a frame, where it runs on a machine of theirs."""
+        if self.space_id:
+            return ["https://huggingface.co"]
+        if getattr(self, "is_colab", False):  # Gradio knows once it is launched
+            return ["https://colab.research.google.com", "https://*.googleusercontent.com"]
+        return []
 
 
 def _theme() -> gr.themes.Base:

@@ -16,6 +16,8 @@ NAMES = (
     "ollama_url",
     "num_ctx",
     "system_prompt",
+    "structured_output",
+    "built_in_model",
     "searxng_url",
     "search_backend",
     "tools_enabled",
@@ -34,6 +36,7 @@ def settings_tab(panel: Panel, tab: gr.Tab) -> None:
 
 class _SettingsTab:
     def __init__(self, panel: Panel) -> None:
+        self.assistant = panel.assistant
         self.store = panel.assistant.store
         self.tool_names = panel.assistant.registry.names()
         self._draw(panel.texts)
@@ -53,6 +56,19 @@ class _SettingsTab:
                 self._field(
                     "system_prompt",
                     gr.Textbox(label=tr("set_system_prompt"), info=tr("set_system_prompt_info"), lines=2),
+                )
+                self._field(
+                    "structured_output",
+                    gr.Dropdown(
+                        label=tr("set_structured_output"),
+                        info=tr("set_structured_output_info"),
+                        multiselect=True,
+                        allow_custom_value=True,
+                    ),
+                )
+                self._field(
+                    "built_in_model",
+                    gr.Textbox(label=tr("set_built_in_model"), info=tr("set_built_in_model_info")),
                 )
             with gr.Group():
                 self.test_searxng, self.searxng_told = self._address("searxng_url", tr)
@@ -134,9 +150,19 @@ class _SettingsTab:
 
     def _shown(self, name: str, value: Any, locale: Locale) -> Any:
         changes: dict[str, Any] = {"value": value, "interactive": name not in self.store.locked}
+        if name == "structured_output":
+            changes |= {"value": list(value), "choices": self._without_tools()}
         if name == "tools":
             changes["choices"] = [(locale(f"tools.{tool}.title"), tool) for tool in self.tool_names]
         return gr.update(**changes)
+
+    def _without_tools(self) -> list[str]:
+        """The models that could use structured output; others can be typed in."""
+        try:
+            models = self.assistant.catalog().list()
+        except Failure:
+            return []
+        return [model.name for model in models if model.usable_in_chat and not model.calls_tools]
 
     def _problems(self, locale: Locale) -> Any:
         lines = [

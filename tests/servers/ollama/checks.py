@@ -48,6 +48,11 @@ def check_shape(request: Mapping[str, Any]) -> None:
     if think not in (None, True, False, "high", "medium", "low", "max"):
         shown = 'must be "high", "medium", "low", "max", true, or false'
         raise Refused(400, f'invalid think value: "{think}" ({shown})')
+    if request.get("format") not in (None, "", "json") and not isinstance(request["format"], dict):
+        raise Refused(
+            400,
+            f'invalid format: {json.dumps(request["format"])}; expected "json" or a valid JSON Schema object',
+        )
     if request.get("stream") is not None:
         _typed(request["stream"], bool, "stream", "bool")
     _check_keep_alive(request.get("keep_alive"))

@@ -1,6 +1,6 @@
 """The door to the room: Markdown in, a PDF out."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -39,7 +39,7 @@ def render_pdf(
     title, markdown = " ".join(clean(title).split()), clean(markdown)
     language = script_language(markdown) or language
     blocks, notes = parse(markdown)
-    blocks = [*_title(title, blocks), *blocks, *_sources(sources, language)]
+    blocks = [*_titled(title, blocks), *_sources(sources, language)]
     rtl = is_mostly_rtl(title + markdown)
     pages, typesetter = Pages(rtl), Typesetter(language, rtl)
     flow = Flow(pages)
@@ -55,12 +55,14 @@ def render_pdf(
     return RenderedPdf(content, len(pages.pages), tuple(notes))
 
 
-def _title(title: str, blocks: Iterable[Block]) -> list[Block]:
-    """The title as a heading, unless the text begins with the very same."""
-    first = next(iter(blocks), None)
-    if isinstance(first, Heading) and first.level == 1 and _same(plain_text(first), title):
-        return []
-    return [Heading(1, (Span(title),))] if title else []
+def _titled(title: str, blocks: Sequence[Block]) -> list[Block]:
+    """The blocks below the title. Whatever the text begins with that says the very same is left out."""
+    match blocks:
+        case [Heading(1) as first, *_] if _same(plain_text(first), title):
+            return list(blocks)
+        case [Heading() | Paragraph() as first, _, *_] if title and _same(plain_text(first), title):
+            blocks = blocks[1:]
+    return [*([Heading(1, (Span(title),))] if title else []), *blocks]
 
 
 def _same(one: str, other: str) -> bool:
