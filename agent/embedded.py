@@ -78,6 +78,12 @@ class EmbeddedModel:
                 self._worker = _Worker(self.weights, num_ctx, cancel)
         return self.info
 
+    def close(self) -> None:
+        """Give the memory back; the next `prepare` loads the model again."""
+        with self._lock:
+            if self._worker:
+                self._worker.end()
+
     def stream(self, request: ChatRequest, cancel: Cancel) -> Iterator[Piece | End]:
         """One turn, as `ChatServer.stream` describes it."""
         began = time.monotonic()
@@ -144,8 +150,10 @@ class _Worker:
         with cancel.calling(self._process.kill):
             first = self.chunks.get()
         if cancel.is_set():
+            self.end()
             raise ModelFailure("stopped")
         if first is None:
+            self.end()
             raise ModelFailure("built_in_unsuitable", weights=weights.name, detail=self.last_words)
         self.told: Mapping[str, int] = first
 
@@ -181,8 +189,11 @@ class _Worker:
 
     def end(self) -> None:
         """End the process."""
+        assert self._process.stdin
         self._process.kill()
         self._process.wait()
+        with contextlib.suppress(OSError):  # what could not be said any more
+            self._process.stdin.close()
 
     def _say(self, value: Any) -> None:
         assert self._process.stdin

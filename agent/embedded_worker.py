@@ -24,6 +24,8 @@ import httpx
 import xllamacpp
 
 CACHE_MIB = 256
+THREADS = max(1, min(8, (os.cpu_count() or 2) - 1))
+"""One core is left to the rest: threads that wait for each other crawl on a machine that is busy."""
 
 
 def main(weights: str, num_ctx: int) -> None:
@@ -52,6 +54,7 @@ def _load(weights: str, num_ctx: int) -> tuple[Any, dict[str, int]]:
     parameters.model.path = weights
     parameters.n_ctx = num_ctx
     parameters.n_parallel = 1
+    parameters.cpuparams.n_threads = parameters.cpuparams_batch.n_threads = THREADS
     parameters.cache_ram_mib = CACHE_MIB
     parameters.verbosity = -1
     parameters.hostnames = ["127.0.0.1"]
