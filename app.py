@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,8 @@ def build(config: Path | str = CONFIG, **settings: Any) -> "Panel":
 
     `settings` go before config.yaml, such as `build(ollama_url="http://gpu-box:11434")`.
     """
+    # A library's progress bar complains of it in notebooks; nothing here draws one.
+    warnings.filterwarnings("ignore", message="IProgress not found")
     from ui.page import build_page
 
     return build_page(_assistant(Path(config), settings))

@@ -64,7 +64,7 @@ class Assistant:
         named = self.store.current.built_in_model
         with self._lock:
             if self._built_in is None or self._built_in.named != named:
-                self._built_in = BuiltIn(named)
+                self._built_in = BuiltIn(named, Path(self.store.current.outputs) / "models")
             return self._built_in
 
     def model(self, name: str) -> ModelInfo:

@@ -2,10 +2,12 @@
 
 import threading
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
+from agent.download import Download, look_up
 from agent.embedded import PREFIX, EmbeddedModel
-from agent.weights import Download, HubFile, Weights, look_up
+from agent.weights import HubFile, Weights
 from tools.failure import Failure
 
 
@@ -27,11 +29,13 @@ class Offer:
 
 
 class BuiltIn:
-    """The built-in model that the setting `built_in_model` names, for the whole panel."""
+    """The built-in model that the setting `built_in_model` names, for the whole panel; `folder` is where
+    downloads go."""
 
-    def __init__(self, named: str) -> None:
+    def __init__(self, named: str, folder: Path) -> None:
         self.named = named
-        self._weights = Weights(named)
+        self.folder = folder
+        self._weights = Weights(named, folder)
         self._lock = threading.Lock()
         self._model: EmbeddedModel | None = None
         self._download: Download | None = None
@@ -78,7 +82,7 @@ class BuiltIn:
             if self._download and self._download.running:
                 self._download.stop()
             else:
-                self._download = Download(offer.file)
+                self._download = Download(offer.file, self.folder)
 
 
 def is_built_in(name: str) -> bool:

@@ -49,6 +49,12 @@ class Panel:
         self._stack.callback(self._end)
         self._wait()
 
+    def __enter__(self) -> "Panel":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
     @property
     def log(self) -> str:
         return self._log.read_text(encoding="utf-8", errors="replace")

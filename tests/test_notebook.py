@@ -222,8 +222,7 @@ def test_cell_shows_the_page_in_a_frame(cell: NotebookNode):
     assert html_of(cell).count("<iframe") == 1
     assert get(address_in(cell)).status == 200
     assert address_in(cell).rstrip("/") in printed(cell, "stdout")
-    # tqdm, which a library brings, would rather draw with widgets.
-    assert not printed(cell, "stderr") or "IProgress not found" in printed(cell, "stderr")
+    assert not printed(cell, "stderr")
     assert "Traceback" not in printed(cell, "stderr")
 
 

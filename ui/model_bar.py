@@ -158,7 +158,7 @@ class ModelBar:
         try:
             self.assistant.catalog().version()
         except Failure as failure:
-            return failure.told(locale).cause
+            return str(failure.told(locale))
         return locale("ui.no_models")
 
     def _offered(self, why: str, request: gr.Request) -> tuple[Any, Any, Any]:
