@@ -204,6 +204,7 @@ def test_it_is_not_loaded_before_it_is_used():
     assert ended.stdout.strip() == "False"
 
 
+@pytest.mark.long
 def test_one_sentence_in_a_terminal_gives_a_pdf(weights: Path, tmp_path: Path):
     config, pdf = tmp_path / "config.yaml", tmp_path / "made.pdf"
     short = "num_ctx: 2048"  # and so a short document
