@@ -8,6 +8,7 @@ from typing import Any
 from tests.servers.http import LoopbackServer, Reply, Request
 from tests.servers.ollama.checks import Refused, check_abilities, check_order, check_shape, parsed
 from tests.servers.ollama.models import Model, presets
+from tests.servers.ollama.openai import completion
 from tests.servers.ollama.stage import Stage, now
 from tests.servers.ollama.turns import Turn, encode, fail, say
 
@@ -69,6 +70,7 @@ class ScriptedOllama(LoopbackServer):
             "/api/ps": ("GET", self._ps),
             "/api/show": ("POST", self._show),
             "/api/chat": ("POST", self._chat),
+            "/v1/chat/completions": ("POST", self._completion),
             "/api/generate": ("POST", self._generate),
             "/api/pull": ("POST", self._pull),
             "/api/delete": ("DELETE", self._delete),
@@ -122,6 +124,11 @@ class ScriptedOllama(LoopbackServer):
         check_order(body["messages"])
         self._keep(body, model)
         Stage(body, reply, self._numbers).play(self._next_turn(body))
+
+    def _completion(self, request: Request, reply: Reply) -> None:
+        body = parsed(request.body)
+        model = self._found(body.get("model"))
+        _send(reply, completion(model.name, self._next_turn(body)))
 
     def _next_turn(self, body: dict[str, Any]) -> Turn:
         with self._lock:
