@@ -69,29 +69,30 @@ class _ChatTab:
         )
 
     def wire(self) -> None:
-        """Only runs go through Gradio's queue; all else is answered at once.
+        """Only what follows a run goes through Gradio's queue; all else is answered at once.
 
         Gradio closes a queue's stream when its last event ends, and loses an event that begins in that
-        very moment. So the box takes the next question only when the stream of the last one is closed.
+        very moment. So the box takes the next question only when the stream of the last one is closed. And
+        an update of the box costs Gradio more than one of the whole chat, so followers draw the chat alone.
         """
         queued: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
         at_once = queued | {"queue": False}
         queued["concurrency_limit"] = None
-        turn = [self.box, self.chat]
 
         load = self.panel.load
-        opened = load(self.open, self.page, [*turn, self.running], **at_once)
+        opened = load(self.open, self.page, [self.box, self.chat, self.running], **at_once)
         self.bar.wire(opened, at_once)
 
-        runs: list[Any] = [
-            self.running.change(self.follow, self.page, turn, **queued),
-            self.box.submit(self.send, [self.box, self.page, *self.bar.choice], turn, **queued),
-            self.chat.example_select(self.send_example, [self.page, *self.bar.choice], turn, **queued),
+        chosen = [self.page, *self.bar.choice]
+        sent: list[Any] = [
+            self.box.submit(self.send, [self.box, *chosen], self.box, **at_once),
+            self.chat.example_select(self.send_example, chosen, self.box, **at_once),
         ]
-        for run in runs:
-            run.then(self.ready, self.page, self.box, **at_once)
+        for begins in (self.running.change, *(event.then for event in sent)):
+            followed: Any = begins(self.follow, self.page, self.chat, **queued)
+            followed.then(self.ready, self.page, self.box, **at_once)
         self.box.stop(self.stop, self.page, None, **at_once)
-        self.bar.new.click(self.start, self.page, turn, **at_once)
+        self.bar.new.click(self.start, self.page, [self.box, self.chat], **at_once)
 
     def open(self, page: _Page, request: gr.Request) -> tuple[Any, ...]:
         """A page is loaded: show this browser's conversation; one that is still going on is followed."""
@@ -102,16 +103,25 @@ class _ChatTab:
         running = conversation.running is not None
         return _box(running), self._shown(view), running
 
-    async def follow(self, page: _Page, request: gr.Request) -> AsyncIterator[tuple[Any, ...]]:
-        """Draw a run that was going on when the page was loaded."""
-        async for update in self._follow(page, self._conversation(page, request), locale_of(request)):
-            yield update
+    async def follow(self, page: _Page, request: gr.Request) -> AsyncIterator[Any]:
+        """The chat as it changes, until its run has ended or the page shows another conversation."""
+        conversation = self._conversation(page, request)
+        view = ConversationView(conversation, locale_of(request))
+        async with page.drawing:
+            while (job := conversation.running) is not None and page.conversation_id == conversation.id:
+                if view.update():
+                    yield view.messages()
+                if not job.done:
+                    await asyncio.sleep(EVERY)
+            view.update()
+            # Gradio repeats the last update when the event ends.
+            yield self._shown(view) if page.conversation_id == conversation.id else gr.skip()
 
     def ready(self, page: _Page, request: gr.Request) -> Any:
         """The stream of a run has ended: the box takes the next question."""
         return _box(self._conversation(page, request).running is not None)
 
-    async def send(
+    def send(
         self,
         text: str,
         page: _Page,
@@ -120,8 +130,8 @@ class _ChatTab:
         tools: Sequence[str],
         structured: bool,
         request: gr.Request,
-    ) -> AsyncIterator[tuple[Any, ...]]:
-        """A question was sent: begin its run and follow it to the end."""
+    ) -> Any:
+        """A question was sent: begin its run. What follows draws it."""
         person, locale = person_of(request), locale_of(request)
         conversation = self._conversation(page, request)
         try:
@@ -129,12 +139,10 @@ class _ChatTab:
             self.assistant.ask(conversation, text, choice, person.owner, locale)
         except Failure as failure:
             gr.Warning(str(failure.told(locale)))
-        else:
-            yield _box(running=True, value=""), gr.skip()
-        async for update in self._follow(page, conversation, locale):
-            yield update
+            return _box(conversation.running is not None)
+        return _box(running=True, value="")
 
-    async def send_example(
+    def send_example(
         self,
         page: _Page,
         model: str,
@@ -143,11 +151,9 @@ class _ChatTab:
         structured: bool,
         chosen: gr.SelectData,
         request: gr.Request,
-    ) -> AsyncIterator[tuple[Any, ...]]:
+    ) -> Any:
         """One of the offered questions was chosen."""
-        text = chosen.value["text"]
-        async for update in self.send(text, page, model, enabled, tools, structured, request):
-            yield update
+        return self.send(chosen.value["text"], page, model, enabled, tools, structured, request)
 
     def stop(self, page: _Page, request: gr.Request) -> None:
         """End the run of the conversation; the one who follows it draws the end."""
@@ -177,23 +183,6 @@ class _ChatTab:
         if messages:
             return messages
         return gr.Chatbot(value=[], placeholder=view.locale("ui.welcome"), examples=_examples(view.locale))
-
-    async def _follow(
-        self, page: _Page, conversation: Conversation, locale: Locale
-    ) -> AsyncIterator[tuple[Any, ...]]:
-        """The chat as it changes, until its run has ended or the page shows another conversation."""
-        view = ConversationView(conversation, locale)
-        async with page.drawing:
-            while (job := conversation.running) is not None and page.conversation_id == conversation.id:
-                if view.update():
-                    yield _box(running=True), view.messages()
-                if not job.done:
-                    await asyncio.sleep(EVERY)
-            view.update()
-            if page.conversation_id == conversation.id:
-                yield gr.skip(), self._shown(view)
-            else:
-                yield gr.skip(), gr.skip()  # Gradio repeats the last update when the event ends
 
 
 def _box(running: bool, **changes: Any) -> Any:

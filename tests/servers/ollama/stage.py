@@ -85,9 +85,9 @@ class Stage:
         elif step.rate is None:
             self._write(_encoded(self._request["model"], step.pieces, step.thinking))
         else:
+            began = time.monotonic()
             for number, piece in enumerate(step.pieces):
-                if number:
-                    self._pause(1 / step.rate)
+                self._pause(began + number / step.rate - time.monotonic())
                 self._write(_encoded(self._request["model"], (piece,), step.thinking))
 
     def _call(self, step: Calls) -> None:
