@@ -18,11 +18,12 @@ def build(config: Path | str = CONFIG, **settings: Any) -> "Panel":
 
     `settings` go before config.yaml, such as `build(ollama_url="http://gpu-box:11434")`.
     """
+    assistant = _assistant(Path(config), settings)  # first: what is wrong in config.yaml is said at once
     # A library's progress bar complains of it in notebooks; nothing here draws one.
     warnings.filterwarnings("ignore", message="IProgress not found")
     from ui.page import build_page
 
-    return build_page(_assistant(Path(config), settings))
+    return build_page(assistant)
 
 
 def _assistant(config: Path, fixed: dict[str, Any]) -> "Assistant":

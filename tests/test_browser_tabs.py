@@ -40,6 +40,13 @@ def chat(panel: Panel, opened: Browser) -> Iterator[Chat]:
     context.close()
 
 
+@pytest.fixture
+def visitor(shared: Panel, opened: Browser) -> Iterator[Chat]:
+    context = person(opened)
+    yield Chat(context.new_page()).open(shared.url)
+    context.close()
+
+
 def make_pdf(panel: Panel, chat: Chat, title: str) -> None:
     panel.ollama.play([call("creer_pdf", {"titre": title, "contenu_markdown": "Texte."}), say("Fait.")])
     chat.ask("Un PDF")
@@ -47,7 +54,8 @@ def make_pdf(panel: Panel, chat: Chat, title: str) -> None:
     chat.page.get_by_role("link", name="📄 Télécharger le PDF").last.wait_for()
 
 
-def test_models_are_listed_with_what_they_can_do(panel: Panel, chat: Chat):
+def test_models_are_listed_with_what_they_can_do(shared: Panel, visitor: Chat):
+    panel, chat = shared, visitor
     chat.tab("Modèles")
     rows = chat.page.locator("#models tbody tr")
     expect(rows).to_have_count(len(panel.ollama.models))
@@ -134,7 +142,8 @@ def test_settings_are_saved_and_used(panel: Panel, chat: Chat):
     assert "Limite atteinte : 3 tours" in chat.text()
 
 
-def test_wrong_settings_are_refused_in_words(panel: Panel, chat: Chat):
+def test_wrong_settings_are_refused_in_words(shared: Panel, visitor: Chat):
+    panel, chat = shared, visitor
     chat.tab("Réglages")
     before = panel.config.read_text(encoding="utf-8")
     chat.page.locator("#set-ollama_url textarea, #set-ollama_url input").fill("ftp://nulle-part")
@@ -143,7 +152,8 @@ def test_wrong_settings_are_refused_in_words(panel: Panel, chat: Chat):
     assert panel.config.read_text(encoding="utf-8") == before
 
 
-def test_test_buttons_name_cause_and_remedy(panel: Panel, chat: Chat):
+def test_test_buttons_name_cause_and_remedy(shared: Panel, visitor: Chat):
+    panel, chat = shared, visitor
     chat.tab("Réglages")
     page = chat.page
     page.click("#test-ollama_url")
@@ -186,7 +196,7 @@ def test_broken_entries_of_the_file_are_named_with_their_line(tmp_path: Path, op
     assert bad.read_text(encoding="utf-8") == text
 
 
-@pytest.mark.parametrize("language", ["fr-FR", "en-GB"])
+@pytest.mark.parametrize("language", ["fr-FR", pytest.param("en-GB", marks=pytest.mark.long)])
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 390, 360])
 def test_every_tab_reads_well(shared: Panel, opened: Browser, width: int, theme: str, language: str):
