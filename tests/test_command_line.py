@@ -128,7 +128,12 @@ def test_no_ollama_is_said_with_the_remedy(terminal: Terminal):
 def test_ctrl_c_stops_the_run_as_the_button_does(terminal: Terminal):
     terminal.ollama.play(say("Un début. ") + hang(120))
     asked = subprocess.Popen(
-        terminal.command("ask", "Longue question"), cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        terminal.command("ask", "Longue question"),
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        # A shell's background job passes on that it ignores Ctrl-C.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     until_asked = threading.Event()
     deadline = time.monotonic() + WALL

@@ -276,8 +276,9 @@ def test_other_sites_can_not_show_the_panel_in_a_frame(
         with page.expect_console_message(lambda message: "frame-ancestors" in message.text):
             page.goto(page_around(site, content, FOREIGN))
         assert len(page.frames) == 1 + frames
-        assert page.frames[-1].url.startswith("chrome-error:")
-        assert page.frames[-1].locator("#box").count() == 0
+        refused = page.frames[-1]
+        refused.wait_for_url("chrome-error://**", wait_until="commit")
+        assert refused.locator("#box").count() == 0
 
 
 @pytest.mark.browser
