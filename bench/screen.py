@@ -1,52 +1,82 @@
-"""What a person sees of it: how late tokens are on the screen, alone, in a long chat, and in a crowd.
+"""How late a person sees what the model says: alone, in a long chat, and in a crowd.
 
 `screen.short` and `screen.long`: in Chromium, the time from Enter until the last of 400 tokens, sent at 200 a
-second, was painted, over the time that a bare client needs for the same stream; both by the median. Measured
-within the page by its own clock. `screen.crowd_ms`: twenty people ask at once, each with a session of their
-own and by the requests that the page makes; the worst delay between the server's first token and its arrival,
-best of three rounds. `screen.newcomer_ms`: while forty runs wait for a model, the median time of `/` and
-`/config` together.
+second, is on the screen, over the time that the server itself took: from the arrival of the request to the
+end of its answer, by its own clock. In a new chat, and in one that shows 100 kB of Markdown already. The page
+measures by its own clock too, and a token is on the screen when the frame with it is done. The median counts.
+
+`screen.crowd_ms`: twenty people ask in the same moment, each with cookies and a session of their own, by the
+requests that the page makes. The time from when the server takes up a question, just before it sends the
+first token of its answer, until that token is on the asker's stream; the worst of all, in the best round.
+
+`screen.newcomer_ms`: while forty people wait for their first token, what `/` and then `/config` take together
+for somebody new. Best of the runs.
+
+The panel runs as it comes, and admits them all: its queue takes 200, and no number of runs is too many.
 """
 
+import asyncio
 import contextlib
+import json
 import secrets
 import statistics
 import tempfile
-import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import httpx
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser
 
 from bench.report import Promise, Report, machine
-from tests.panel import Chat, Panel, browser, person
-from tests.servers.ollama import Turn, hang, say
+from tests.panel import WALL, Chat, Panel, browser, person
+from tests.servers.http import Reply, Request
+from tests.servers.ollama import ScriptedOllama, Turn, hang, say
 
 TOKENS = 400
 RATE = 200.0
-RUNS = 5
+RUNS = 7
+PARTS = 5
 LONG = 100_000
 PEOPLE = 20
 ROUNDS = 3
 WAITING = 40
-MODEL = "qwen2.5:14b"
-WALL = 60.0
+NEWCOMERS = 10
 
-_WATCH = """last => {
-  window.enterAt = window.seenAt = 0;
-  document.addEventListener('keydown', event => {
-    if (event.key === 'Enter' && !window.enterAt) window.enterAt = performance.now();
-  }, true);
-  const observer = new MutationObserver(() => {
-    if (!document.querySelector('#chat').textContent.includes(last)) return;
-    observer.disconnect();
-    requestAnimationFrame(() => { window.seenAt = performance.now(); });
+STORY, PART, SHORT, LATER = "Tell me story", "Go on with part", "Say something, I am", "Are you there"
+"""What people ask, each with a mark behind it."""
+
+_WATCH = """mark => {
+  const shown = () => {
+    const chat = document.querySelector('#chat'), frame = chat.getBoundingClientRect();
+    const texts = document.createTreeWalker(chat, NodeFilter.SHOW_TEXT);
+    while (texts.nextNode()) {
+      if (!texts.currentNode.data.includes(mark)) continue;
+      const range = document.createRange();
+      range.selectNodeContents(texts.currentNode);
+      const place = range.getBoundingClientRect();
+      if (place.height && place.top >= frame.top && place.bottom <= frame.bottom) return true;
+    }
+    return false;
+  };
+  window.seconds = new Promise((resolve, reject) => {
+    let began = 0;
+    setTimeout(() => reject(new Error('not on the screen: ' + mark)), 60000);
+    document.addEventListener('keydown', event => {
+      if (event.key === 'Enter') began ||= performance.now();
+    }, true);
+    const onScreen = () => {
+      if (shown()) setTimeout(() => resolve((performance.now() - began) / 1000));
+      else requestAnimationFrame(onScreen);
+    };
+    const observer = new MutationObserver(() => {
+      if (!document.querySelector('#chat').textContent.includes(mark)) return;
+      observer.disconnect();
+      requestAnimationFrame(onScreen);
+    });
+    observer.observe(document.querySelector('#chat'), {childList: true, subtree: true, characterData: true});
   });
-  observer.observe(document.body, { childList: true, subtree: true, characterData: true });
 }"""
 
 Row = dict[str, Any]
@@ -54,202 +84,255 @@ Row = dict[str, Any]
 
 def bench() -> Report:
     """The four figures, each with what it was measured by."""
-    with tempfile.TemporaryDirectory() as folder, Panel(Path(folder)) as panel:
+    with (
+        _Ollama() as ollama,
+        tempfile.TemporaryDirectory() as folder,
+        Panel(Path(folder), PANEL_OLLAMA_URL=ollama.url) as panel,
+    ):
         with browser() as opened:
-            server = _server_seconds(panel)
-            short = _screen_seconds(panel, opened, filled=0)
-            long = _screen_seconds(panel, opened, filled=LONG)
-            chromium = f"Chromium {opened.version}"
-        crowd = min(_crowd_seconds(panel) for _ in range(ROUNDS))
-        newcomer = _newcomer_seconds(panel)
+            of = f"{machine('gradio')}, Chromium {opened.version}"
+            short = _stories(panel, ollama, opened, filled=0)
+            long = _stories(panel, ollama, opened, filled=LONG)
+        crowd = [asyncio.run(_crowd(panel, ollama)) for _ in range(ROUNDS)]
+        newcomer = asyncio.run(_newcomers(panel, ollama))
     promises = {
-        "screen.short": Promise(short / server, 1.10),
-        "screen.long": Promise(long / server, 1.15),
-        "screen.crowd_ms": Promise(1000 * crowd, 500),
-        "screen.newcomer_ms": Promise(1000 * newcomer, 300),
+        "screen.short": Promise(_ratio(short), 1.10),
+        "screen.long": Promise(_ratio(long), 1.15),
+        "screen.crowd_ms": Promise(1000 * min(crowd), 500),
+        "screen.newcomer_ms": Promise(1000 * min(newcomer), 300),
     }
     rows = [
-        _row("a bare client", f"{TOKENS} tokens at {RATE:g} a second", server, RUNS, "httpx"),
-        _row("the page, a new chat", "Enter to the last token painted", short, RUNS, "gradio", chromium),
-        _row(f"the page, {LONG // 1000} kB shown", "the same", long, RUNS, "gradio", chromium),
-        _row(f"{PEOPLE} people at once", "worst delay of a first token", crowd, ROUNDS, "gradio"),
-        _row(f"{WAITING} runs waiting", "/ and /config", newcomer, RUNS, "gradio"),
+        _row("new chat: Enter to last token on the screen", [screen for screen, _ in short], of),
+        _row("new chat: the server's answer", [server for _, server in short], of),
+        _row(f"{LONG // 1000} kB shown: Enter to last token", [screen for screen, _ in long], of),
+        _row(f"{LONG // 1000} kB shown: the server's answer", [server for _, server in long], of),
+        _row(f"{PEOPLE} at once: the latest first token", crowd, machine("gradio")),
+        _row(f"{WAITING} waiting: / and /config", newcomer, machine("gradio")),
     ]
     return Report("screen", promises, rows)
 
 
-def _row(side: str, what: str, seconds: float, runs: int, package: str, other: str = "") -> Row:
-    of = ", ".join(filter(None, (machine(package), other)))
-    return {"side": side, "what": what, "seconds": seconds, "runs": runs, "versions": of}
+def _ratio(runs: Sequence[tuple[float, float]]) -> float:
+    return statistics.median(screen / server for screen, server in runs)
 
 
-def _story(last: str) -> Turn:
-    return say(["word "] * (TOKENS - 1) + [last], tokens_per_second=RATE)
+def _row(what: str, seconds: Sequence[float], of: str) -> Row:
+    median = statistics.median(seconds)
+    values = {"best s": min(seconds), "median s": median, "worst s": max(seconds)}
+    return {"what": what, **values, "runs": len(seconds), "versions": of}
 
 
-def _server_seconds(panel: Panel) -> float:
-    """What the stream takes by itself."""
-    last = "that-was-it"
-    panel.ollama.play(_story(last))
-    body = {"model": MODEL, "messages": [{"role": "user", "content": "x"}]}
-    seconds = []
-    for _ in range(RUNS):
-        began = time.perf_counter()
-        with httpx.stream("POST", f"{panel.ollama.url}/api/chat", json=body, timeout=WALL) as answer:
-            next(line for line in answer.iter_lines() if last in line)
-        seconds.append(time.perf_counter() - began)
-    return statistics.median(seconds)
+class _Ollama(ScriptedOllama):
+    """A scripted Ollama whose answers depend on the question, and which notes its times."""
+
+    def __init__(self) -> None:
+        super().__init__(chat=self._answer)
+        self.seconds: list[float] = []
+        """What each answer took, from the arrival of its request."""
+        self.began: dict[str, float] = {}
+        """When the answers to those in the crowd began, by their marks."""
+
+    def handle(self, request: Request, reply: Reply) -> None:
+        super().handle(request, reply)
+        if request.path == "/api/chat":
+            self.seconds.append(time.monotonic() - request.at)
+
+    def _answer(self, request: dict[str, Any]) -> Turn:
+        asked, _, mark = request["messages"][-1]["content"].rpartition(" ")
+        if asked == STORY:
+            return say([*["word "] * (TOKENS - 1), _told(mark)], tokens_per_second=RATE)
+        if asked == PART:
+            return say(_part())
+        if asked == SHORT:
+            self.began[mark] = time.monotonic()
+            return say([_told(mark), *[" word"] * 100], tokens_per_second=50)
+        return hang(WALL)
 
 
-def _screen_seconds(panel: Panel, opened: Browser, filled: int) -> float:
-    """From Enter to the last token, in a chat that shows `filled` characters already."""
-    context = person(opened)
-    chat = Chat(context.new_page()).open(panel.url)
-    seconds: list[float] = []
-    for _ in range(RUNS):
-        if not seconds or not filled:
-            chat.page.click("#new-chat")
-            _fill(panel, chat, filled)
-        last = f"that-was-number-{len(seconds)}"
-        panel.ollama.play(_story(last))
-        chat.page.evaluate(_WATCH, last)
-        chat.ask("Tell me a story.")
-        seconds.append(_seen(chat.page))
+def _told(mark: str) -> str:
+    """The token that tells: it is in the answer, and not in the question."""
+    return f"told-{mark}-so"
+
+
+def _part() -> str:
+    """Markdown as models write it, a `PARTS`-th of what a long chat shows."""
+    section = (
+        "## A heading\n\n"
+        + "All work and **no play** makes a dull story that goes on and on. " * 8
+        + "\n\n- one thing\n- another thing, which is `named`\n\n"
+        + "```python\nfor day in range(7):\n    print('all work and no play', day)\n```\n\n"
+    )
+    return section * (LONG // PARTS // (len(section) - 24) + 1)  # marks are not shown
+
+
+def _stories(panel: Panel, ollama: _Ollama, opened: Browser, filled: int) -> list[tuple[float, float]]:
+    """Seconds on the screen and at the server, of each run, in chats that show so many characters before."""
+    with contextlib.closing(person(opened)) as context:
+        chat = Chat(context.new_page()).open(panel.url)
+        taken = []
+        for number in range(RUNS):
+            if not number or not filled:
+                chat.page.click("#new-chat")
+                _fill(chat, filled)
+            chat.page.wait_for_timeout(1000)
+            mark = f"{filled}-{number}"
+            chat.page.evaluate(_WATCH, _told(mark))
+            chat.page.fill("#box textarea", f"{STORY} {mark}")
+            chat.page.press("#box textarea", "Enter")
+            screen = float(chat.page.evaluate("() => window.seconds"))
+            chat.wait_until_done()
+            taken.append((screen, ollama.seconds[-1]))
+        return taken
+
+
+def _fill(chat: Chat, characters: int) -> None:
+    """Have the chat show so many characters."""
+    for number in range(PARTS if characters else 0):
+        chat.ask(f"{PART} {number}")
         chat.wait_until_done()
-    context.close()
-    return statistics.median(seconds)
-
-
-def _fill(panel: Panel, chat: Chat, characters: int) -> None:
-    """Have the chat show so many characters, in five answers."""
-    for number in range(5 if characters else 0):
-        paragraph = "All work and no play makes a dull story that goes on and on. " * 8
-        answer = f"{paragraph}\n\n" * (characters // 5 // len(paragraph)) + f"Part {number} ends."
-        panel.ollama.play(say(answer))
-        chat.ask("Go on.")
-        chat.wait_for(f"Part {number} ends.")
-        chat.wait_until_done()
-
-
-def _seen(page: Page) -> float:
-    page.wait_for_function("() => window.seenAt", timeout=WALL * 1000)
-    return float(page.evaluate("() => (window.seenAt - window.enterAt) / 1000"))
+    if characters:
+        shown = len(chat.page.text_content("#chat") or "")
+        assert shown >= characters, f"{shown} characters are shown"
 
 
 class _Visitor:
-    """Somebody with a page open, by the requests that the page makes."""
+    """Somebody with a page open: its values, its events and its streams, by the requests that it makes."""
 
     def __init__(self, panel: Panel) -> None:
-        self._client = httpx.Client(base_url=panel.url, timeout=WALL)
-        self._session = secrets.token_hex(8)
-        self._client.get("/")
-        config = self._client.get("/config").json()
-        self._names = {part["id"]: part["props"].get("elem_id") for part in config["components"]}
-        box = next(id for id, name in self._names.items() if name == "box")
-        events = config["dependencies"]
-        self._send = next(each for each in events if [box, "submit"] in each["targets"])
-        self._follow = next(each for each in events if each["trigger_after"] == self._send["id"])
-        loading = {each["id"] for each in events if each["targets"][0][1] == "load"}
-        for each in events:
-            if each["id"] in loading or each["trigger_after"] in loading:
-                self._post("run/predict", each)
+        self.seen: dict[str, float] = {}
+        """When the streams first told of each of `awaited`."""
+        self.awaited = ""
+        self._client = httpx.AsyncClient(base_url=panel.url, timeout=WALL)
+        self._session = secrets.token_hex(6)
+        self._values: dict[int, Any] = {}
+        self._events: list[dict[str, Any]] = []
+        self._box = 0
 
-    def ask(self, question: str) -> None:
-        """Send a question."""
-        self._post("run/predict", self._send, box=question, model=MODEL, tools=[])
-        self._post("queue/join", self._follow)
+    async def open(self) -> None:
+        """Load the page and let it settle."""
+        (await self._client.get("/")).raise_for_status()
+        config = (await self._client.get("/config")).raise_for_status().json()
+        self._events = config["dependencies"]
+        self._values = {part["id"]: part["props"].get("value") for part in config["components"]}
+        self._box = next(part["id"] for part in config["components"] if part["props"].get("elem_id") == "box")
+        for event in self._events:
+            for part, name in event["targets"]:
+                if name == "load":
+                    await self._fire(event, part)
 
-    def _post(self, path: str, event: dict[str, Any], **values: Any) -> None:
-        """Have an event handled; `values` are those of its inputs."""
-        body = {
-            "data": [values.get(self._names[id] or "") for id in event["inputs"]],
-            "fn_index": event["id"],
-            "session_hash": self._session,
-            "trigger_id": event["targets"][0][0],
-        }
-        self._client.post(f"/gradio_api/{path}", json=body).raise_for_status()
+    async def ask(self, question: str) -> None:
+        """Send a question and follow its answer to the end."""
+        self._values[self._box] = question
+        for event in self._events:
+            if [self._box, "submit"] in event["targets"]:
+                await self._fire(event, self._box)
 
-    def messages(self) -> Iterator[str]:
-        """What comes on the page's stream."""
-        path = f"/gradio_api/queue/data?session_hash={self._session}"
-        with self._client.stream("GET", path) as answer:
-            for line in answer.iter_lines():
-                if line.startswith("data:"):
-                    yield line
+    async def heart(self) -> None:
+        """The stream that a page keeps open as long as it is there."""
+        async for _ in self._lines(f"heartbeat/{self._session}"):
+            pass
 
-    def wait(self) -> None:
-        """Follow the stream, whatever comes, until it is closed."""
-        with contextlib.suppress(httpx.HTTPError, httpx.StreamError, OSError):
-            for _ in self.messages():
-                pass
+    async def close(self) -> None:
+        await self._client.aclose()
 
-    def close(self) -> None:
-        self._client.close()
+    async def _fire(self, event: dict[str, Any], trigger: int) -> None:
+        """An event, what the page makes of its answer, and the events that come of it."""
+        values = [self._values[part] for part in event["inputs"]]
+        body = {"data": values, "event_data": None, "fn_index": event["id"], "trigger_id": trigger}
+        path = "queue/join" if event["queue"] else "run/predict"
+        answer = await self._client.post(f"/gradio_api/{path}", json={**body, "session_hash": self._session})
+        answer.raise_for_status()
+        changed = []
+        if event["queue"]:
+            await self._follow()
+        else:
+            changed = [
+                part
+                for part, told in zip(event["outputs"], answer.json()["data"], strict=True)
+                if self._takes(part, told)
+            ]
+        for each in self._events:
+            if each["trigger_after"] == event["id"]:
+                await self._fire(each, trigger)
+            for part in changed:
+                if [part, "change"] in each["targets"]:
+                    await self._fire(each, part)
 
+    def _takes(self, part: int, told: Any) -> bool:
+        """Give a component its new value; whether it is another one."""
+        before = self._values[part]
+        if isinstance(told, dict) and told.get("__type__") == "update":
+            told = told.get("value", before)
+        self._values[part] = told
+        return bool(told != before)
 
-def _crowd_seconds(panel: Panel) -> float:
-    """The worst of all: how much later than the server's first token it arrived."""
-    began: dict[str, float] = {}
-    seen: dict[str, float] = {}
-
-    def turn(request: dict[str, Any]) -> Turn:
-        first = _first_token(request["messages"][-1]["content"])
-        began[first] = time.perf_counter()
-        return say([first, *[" word"] * 100], tokens_per_second=50)
-
-    def take_part(visitor: _Visitor, question: str) -> None:
-        first = _first_token(question)
-        gate.wait()
-        visitor.ask(question)
-        for message in visitor.messages():
-            if first in message:
-                seen.setdefault(first, time.perf_counter())
-            if "process_completed" in message:
+    async def _follow(self) -> None:
+        """The stream of a queued event."""
+        async for line in self._lines(f"queue/data?session_hash={self._session}"):
+            if self.awaited and self.awaited in line:
+                self.seen.setdefault(self.awaited, time.monotonic())
+            if line.startswith("data:") and json.loads(line[5:])["msg"] in (
+                "process_completed",
+                "close_stream",
+            ):
                 return
 
-    panel.ollama.play(turn)
-    gate = threading.Barrier(PEOPLE)
-    questions = [f"Question {number}" for number in range(PEOPLE)]
-    with _visitors(panel, PEOPLE) as visitors:
-        _side_by_side(take_part, zip(visitors, questions, strict=True))
-    return max(seen[first] - began[first] for first in map(_first_token, questions))
+    async def _lines(self, path: str) -> AsyncIterator[str]:
+        async with self._client.stream("GET", f"/gradio_api/{path}") as answer:
+            answer.raise_for_status()
+            async for line in answer.aiter_lines():
+                yield line
 
 
-def _first_token(question: str) -> str:
-    return f"answer-{question.rpartition(' ')[2]}-begins"
-
-
-def _newcomer_seconds(panel: Panel) -> float:
-    """`/` and `/config` for somebody new, while others wait for the model."""
-    panel.ollama.play(hang(WALL))
-    asked = len(panel.ollama.chats) + WAITING
-    with _visitors(panel, WAITING) as visitors:
+@contextlib.asynccontextmanager
+async def _visitors(panel: Panel, count: int) -> AsyncIterator[list[_Visitor]]:
+    """People with their pages open."""
+    visitors = [_Visitor(panel) for _ in range(count)]
+    hearts = []
+    for visitor in visitors:
+        await visitor.open()
+        hearts.append(asyncio.create_task(visitor.heart()))
+    try:
+        yield visitors
+    finally:
+        for heart in hearts:
+            heart.cancel()
+        await asyncio.gather(*hearts, return_exceptions=True)
         for visitor in visitors:
-            visitor.ask("Are you there?")
-            threading.Thread(target=visitor.wait, daemon=True).start()
-        deadline = time.monotonic() + WALL
-        while len(panel.ollama.chats) < asked:
-            assert time.monotonic() < deadline, "the runs do not begin"
-            time.sleep(0.05)
-        return statistics.median(_page_seconds(panel) for _ in range(RUNS))
+            await visitor.close()
 
 
-def _page_seconds(panel: Panel) -> float:
-    with httpx.Client(base_url=panel.url, timeout=WALL) as newcomer:
-        began = time.perf_counter()
-        newcomer.get("/").raise_for_status()
-        newcomer.get("/config").raise_for_status()
-        return time.perf_counter() - began
+async def _crowd(panel: Panel, ollama: _Ollama) -> float:
+    """The longest that one of many had to wait for a first token that the server had said."""
+    ollama.began.clear()
+    async with _visitors(panel, PEOPLE) as visitors:
+        for number, visitor in enumerate(visitors):
+            visitor.awaited = _told(str(number))
+        asking = [visitor.ask(f"{SHORT} {number}") for number, visitor in enumerate(visitors)]
+        await asyncio.wait_for(asyncio.gather(*asking), WALL)
+        seen = [visitor.seen[visitor.awaited] for visitor in visitors]
+    return max(at - ollama.began[str(number)] for number, at in enumerate(seen))
 
 
-@contextlib.contextmanager
-def _visitors(panel: Panel, count: int) -> Iterator[list[_Visitor]]:
-    with contextlib.ExitStack() as open_pages:
-        yield [open_pages.enter_context(contextlib.closing(_Visitor(panel))) for _ in range(count)]
+async def _newcomers(panel: Panel, ollama: _Ollama) -> list[float]:
+    """Seconds of `/` and `/config` for people who come while others wait for the model."""
+    waiting = len(ollama.chats) + WAITING
+    async with _visitors(panel, WAITING) as visitors:
+        asking = [asyncio.create_task(visitor.ask(f"{LATER} 0")) for visitor in visitors]
+        async with asyncio.timeout(WALL):
+            while len(ollama.chats) < waiting:
+                await asyncio.sleep(0.1)
+        seconds = [await _newcomer(panel) for _ in range(NEWCOMERS)]
+        for each in asking:
+            assert not each.done(), "somebody waits no more"
+            each.cancel()
+        await asyncio.gather(*asking, return_exceptions=True)
+    return seconds
 
 
-def _side_by_side(work: Callable[..., None], given: Iterable[tuple[Any, ...]]) -> None:
-    """Each in a thread of its own; returns when all are done."""
-    with ThreadPoolExecutor(WAITING) as pool:
-        for done in [pool.submit(work, *each) for each in given]:
-            done.result(WALL)
+async def _newcomer(panel: Panel) -> float:
+    async with httpx.AsyncClient(base_url=panel.url, timeout=WALL) as client:
+        began = time.monotonic()
+        for path in ("/", "/config"):
+            (await client.get(path)).raise_for_status()
+        return time.monotonic() - began
