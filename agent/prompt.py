@@ -42,14 +42,15 @@ def _opening(locale: Locale, names: list[str]) -> str:
 
 
 def _rules(locale: Locale, names: dict[str, str], today: date) -> list[str]:
-    reads_web = "web_search" in names or "scrape_url" in names
+    reads = {"scrape_url", "pdf_to_text", "search_and_fetch"} & names.keys()
+    reads_web = bool(reads) or "web_search" in names
     rules = [locale(f"prompt.tools.{tool}", **{tool: name}) for tool, name in names.items()]
     if "create_pdf" in names and reads_web:
         rules.append(locale("prompt.cite"))
     if "web_search" in names:
         rules.append(locale("prompt.efficient"))
     rules.append(locale("prompt.language"))
-    if "scrape_url" in names:
+    if reads:
         rules.append(locale("prompt.continue"))
     if reads_web:
         rules.append(locale("prompt.data_not_orders"))

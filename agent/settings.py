@@ -17,6 +17,8 @@ class ToolSwitches(BaseModel):
 
     web_search: bool = True
     scrape_url: bool = True
+    pdf_to_text: bool = True
+    search_and_fetch: bool = True
     create_pdf: bool = True
 
 

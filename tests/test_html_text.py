@@ -269,7 +269,7 @@ def test_what_a_body_is(body: bytes, content_type: str, kind: str) -> None:
 def test_other_text_is_given_unchanged_and_other_files_are_refused() -> None:
     assert read(b'{"a":\r\n [1]}\n', "application/json").text == '{"a":\n [1]}'
     assert read("a;b\n1;é\n".encode("cp1252"), "text/csv; charset=iso-8859-1").text == "a;b\n1;é"
-    assert kind_of(b"%PDF-1.7", "application/pdf") == "pdf_not_read"
+    assert kind_of(b"%PDF-1.7", "application/pdf") == "not_text"
     with pytest.raises(Failure, match="image/png"):
         read(b"\x89PNG\r\n", "image/png")
 

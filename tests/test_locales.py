@@ -62,6 +62,7 @@ def test_every_text_is_used():
         "ui.badge_",
         "ui.built_in_",
         "actions.",
+        "results.page_",
         "ui.set_",
     )
     for key in flat(load_locale("en").texts):

@@ -12,6 +12,7 @@ from locales import load_locale
 from tests.servers.http import Reply, Request
 from tests.servers.website import ScriptedSite, long_article
 from tools.cancel import Cancel
+from tools.helper import cache
 from tools.helper.html_text import extract_page
 from tools.helper.pagination import make_token, parse_paged_result
 from tools.registry import ToolRegistry
@@ -136,15 +137,28 @@ def test_the_limit_of_a_result_beats_the_wish(site: ScriptedSite) -> None:
     assert len(read(tight, url=f"{site.url}/long.html", max_chars=5000).text) <= 900
 
 
-def test_a_page_is_fetched_anew_when_its_time_is_up(site: ScriptedSite) -> None:
-    from tools.helper.page_store import page_once
-
+def test_a_page_is_fetched_once_for_all_its_parts(site: ScriptedSite) -> None:
     url = f"{site.url}/photosynthese.html"
     read(url=url)
     read(url=url)
     assert len(site.requests) == 1
-    kept = page_once((url, "en"), 60, lambda: pytest.fail("is kept"))
-    assert page_once((url, "en"), 0, lambda: replace(kept, url="fetched anew")).url == "fetched anew"
+
+
+def test_after_its_time_a_page_is_asked_for_anew_and_may_be_the_same(
+    site: ScriptedSite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def page(request: Request, reply: Reply) -> None:
+        if request.headers.get("if-none-match") == '"1"':
+            reply.send(304)
+        else:
+            reply.send(200, b"<p>Same as ever.", "text/html", {"ETag": '"1"'})
+
+    url = site.add_page("/etag", page)
+    assert "Same as ever." in read(url=url).text
+    now = time.monotonic
+    monkeypatch.setattr(cache.time, "monotonic", lambda: now() + CONTEXT.settings.pagination_token_ttl + 1)
+    assert "Same as ever." in read(url=url).text
+    assert [request.headers.get("if-none-match") for request in site.requests] == [None, '"1"']
 
 
 def test_an_address_is_judged_also_when_its_page_is_kept(site: ScriptedSite) -> None:
@@ -168,7 +182,6 @@ def test_the_redirect_is_told(site: ScriptedSite) -> None:
         ("/javascript-only.html", "needs_javascript"),
         ("/consent.html", "consent"),
         ("/paywall.html", "paywall"),
-        ("/report.pdf", "pdf_not_read"),
         ("/bomb", "too_large"),
         ("/status?code=500", "http_status"),
         ("/status?code=429", "too_many_requests"),

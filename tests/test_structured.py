@@ -61,6 +61,9 @@ def world(tmp_path: Path) -> Iterator[World]:
         yield World(tmp_path, ollama, site, searxng.url)
 
 
+TOOLS = ["web_search", "scrape_url", "pdf_to_text", "search_and_fetch", "create_pdf", "answer"]
+
+
 def finished(events: Sequence[Event]) -> Finished:
     assert isinstance(events[-1], Finished)
     return events[-1]
@@ -100,7 +103,7 @@ def test_search_reading_and_pdf_run_through_format(world: World):
     assert all("tools" not in request for request in world.sent)
     choices, texts = world.sent[:3], world.sent[3:]
     for request in choices:
-        assert list(actions(request)) == ["web_search", "scrape_url", "create_pdf", "answer"]
+        assert list(actions(request)) == TOOLS
         assert "markdown" not in actions(request)["create_pdf"]
     assert not any("format" in request for request in texts)
     for request in world.sent:
@@ -148,7 +151,14 @@ def test_french_names(world: World):
         question="Fais-moi un PDF sur la lune",
         language="fr",
     )
-    assert list(actions(world.sent[0])) == ["rechercher_web", "lire_page", "creer_pdf", "answer"]
+    assert list(actions(world.sent[0])) == [
+        "rechercher_web",
+        "lire_page",
+        "lire_pdf",
+        "chercher_fichiers",
+        "creer_pdf",
+        "answer",
+    ]
     assert "Elle tourne." in world.pdf(events)
 
 

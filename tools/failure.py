@@ -1,6 +1,7 @@
 """Failures that a person can act on: a kind, and the values that fill its texts."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from locales import Locale, load_locale
 
@@ -32,7 +33,15 @@ class Failure(Exception):
     def __str__(self) -> str:
         return str(self.told(load_locale("en")))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A failure of a worker process reaches whoever asked as it was."""
+        return _failure, (type(self), self.kind, self.details)
+
     def told(self, locale: Locale) -> Problem:
         """The failure in words."""
         cause, remedy = (locale(f"errors.{self.kind}.{part}", **self.details) for part in ("cause", "remedy"))
         return Problem(self.kind, cause, remedy)
+
+
+def _failure(of: type[Failure], kind: str, details: dict[str, object]) -> Failure:
+    return of(kind, **details)

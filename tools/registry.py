@@ -109,9 +109,11 @@ def failed(failure: Failure, locale: Locale) -> ToolResult:
 @cache
 def default_registry() -> ToolRegistry:
     """The tools of the panel."""
-    from tools import create_pdf, scrape_url, web_search
+    from tools import create_pdf, pdf_to_text, scrape_url, search_and_fetch, web_search
 
-    return ToolRegistry([web_search.TOOL, scrape_url.TOOL, create_pdf.TOOL])
+    return ToolRegistry(
+        [web_search.TOOL, scrape_url.TOOL, pdf_to_text.TOOL, search_and_fetch.TOOL, create_pdf.TOOL]
+    )
 
 
 def _decoded(arguments: object) -> object:

@@ -1,18 +1,11 @@
 """The tool that reads a web page, part by part."""
 
-from dataclasses import replace
 from typing import Any
 
 from pydantic import model_validator
 
-from tools.failure import Failure
-from tools.helper.html_text import Page, extract_page
-from tools.helper.page_store import ReadPage, page_once
-from tools.helper.pagination import Part, format_page_to_limit, parse_token, was_repaired, without_footer_mark
-from tools.helper.safe_http import MEGABYTE, fetch_public_bytes, validate_public_http_url
-from tools.tool import Arguments, Source, Tool, ToolContext, ToolResult
-
-NAME = "scrape_url"
+from tools.reading_parts import TEXT_TOOL, Place, place_of, read_part
+from tools.tool import Arguments, Tool, ToolContext, ToolResult
 
 
 class ScrapeArguments(Arguments):
@@ -33,82 +26,16 @@ class ScrapeArguments(Arguments):
 
 
 def scrape_url(arguments: ScrapeArguments, context: ToolContext) -> ToolResult:
-    """The part of a page's text that fits, its title before the first one.
+    """The part of a page's text that fits, its title before the first one; of a PDF as `pdf_to_text`.
 
-    Raises Failure: those of fetching, of `extract_page`, of tokens, and "offset_beyond_end".
+    Raises Failure: those of `place_of` and `read_part`.
     """
-    url, offset, repaired = _asked(arguments)
-    read = _read(url, context)
-    text = read.page.text
-    if offset >= len(text):
-        raise Failure("offset_beyond_end", offset=offset, characters=len(text))
+    if arguments.continue_from.strip():
+        place = place_of(arguments.continue_from, TEXT_TOOL)
+    else:
+        place = Place(arguments.url, max(arguments.offset, 0))
     wished = arguments.max_chars if arguments.max_chars > 0 else context.settings.scrape_max_chars
-    limit = min(wished, context.max_result_chars)
-    note = _note(read, offset, repaired, context)
-    part = format_page_to_limit(
-        text, offset, limit, NAME, lambda end: {"url": read.url, "offset": end}, _title(read.page), note
-    )
-    return ToolResult(
-        text=part.result,
-        data=_facts(read, offset, part),
-        sources=(Source(read.url, read.page.title, read=True),),
-    )
+    return read_part(place, wished, context)
 
 
-TOOL = Tool(NAME, scrape_url, ScrapeArguments, read_only=True, seconds=30)
-
-
-def _asked(arguments: ScrapeArguments) -> tuple[str, int, bool]:
-    """The address, the character to begin at, and whether they come from a token that had to be repaired."""
-    token = arguments.continue_from
-    if not token.strip():
-        return arguments.url, max(arguments.offset, 0), False
-    parsed = parse_token(token, NAME, "url", "offset")
-    return parsed["url"], parsed["offset"], was_repaired(token, parsed)
-
-
-def _read(url: str, context: ToolContext) -> ReadPage:
-    """Fetch a page and take its text out, once for all its parts."""
-    settings, language = context.settings, context.locale.language
-    address = validate_public_http_url(url, settings.allow_hosts)
-
-    def read() -> ReadPage:
-        fetched = fetch_public_bytes(
-            address,
-            max_bytes=settings.max_fetch_mb * MEGABYTE,
-            allow_hosts=settings.allow_hosts,
-            language=language,
-            cancel=context.cancel,
-        )
-        page = extract_page(fetched.body, fetched.content_type, fetched.url)
-        return ReadPage(fetched.url, replace(page, text=without_footer_mark(page.text)))
-
-    return page_once((address, language), settings.pagination_token_ttl, read)
-
-
-def _note(read: ReadPage, offset: int, repaired: bool, context: ToolContext) -> str:
-    """What the model has to know of this part beside its text."""
-    lines = []
-    if repaired:
-        lines.append(context.locale("results.token_repaired", url=read.url, offset=offset))
-    if read.page.partial and not offset:
-        lines.append(context.locale("results.partial_page"))
-    return "".join(f"{line}\n\n" for line in lines)
-
-
-def _title(page: Page) -> str:
-    """The heading of the first part, unless the text begins with it anyway."""
-    return "" if not page.title or page.text.lstrip("# ").startswith(page.title) else f"# {page.title}\n\n"
-
-
-def _facts(read: ReadPage, offset: int, part: Part) -> dict[str, Any]:
-    """For the interface: which part was given, of how many, and which characters of all."""
-    return {
-        "url": read.url,
-        "title": read.page.title,
-        "part": part.number,
-        "of": part.of,
-        "offset": offset,
-        "end": part.end,
-        "characters": len(read.page.text),
-    }
+TOOL = Tool(TEXT_TOOL, scrape_url, ScrapeArguments, read_only=True, seconds=60)

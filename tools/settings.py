@@ -14,6 +14,9 @@ class ToolSettings(BaseModel):
     search_backend: Literal["auto", "searxng", "duckduckgo"] = "auto"
     search_max_results: int = Field(default=5, ge=1, le=20)
     scrape_max_chars: int = Field(default=4000, ge=500, le=100_000)
+    fetch_max_chars: int = Field(default=8000, ge=500, le=100_000)
+    fetch_max_results: int = Field(default=3, ge=1, le=10)
+    max_pdf_pages: int = Field(default=25, ge=1, le=500)
     max_fetch_mb: int = Field(default=10, ge=1, le=200)
     pagination_token_ttl: int = Field(default=1800, ge=60, le=86_400)
     allow_hosts: tuple[str, ...] = ()

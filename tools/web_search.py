@@ -51,7 +51,7 @@ def web_search(arguments: SearchArguments, context: ToolContext) -> ToolResult:
     if not query:
         return ToolResult(context.locale("results.no_results", query=""), data=[])
     wished = arguments.max_results if arguments.max_results > 0 else context.settings.search_max_results
-    found = _search(query, min(wished, _MOST_RESULTS), context)
+    found = search(query, min(wished, _MOST_RESULTS), context)
     context.progress(context.locale("results.searched", backend=found.backend, count=len(found.results)))
     note = f"\n\n{found.note}" if found.note else ""
     if not found.results:
@@ -77,7 +77,7 @@ def check_searxng(url: str) -> SearxngCheck:
     return SearxngCheck(seconds, len(answer.results), answer.engines, answer.failed)
 
 
-def _search(query: str, wanted: int, context: ToolContext) -> Found:
+def search(query: str, wanted: int, context: ToolContext) -> Found:
     """By the backend of the settings; with "auto", by DuckDuckGo where SearXNG does not answer."""
     backend = context.settings.search_backend
     if backend == "searxng":

@@ -2,6 +2,7 @@
 
 import logging
 import re
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
@@ -21,8 +22,13 @@ _MOST_ELEMENTS = 30_000
 _MOST_CHILDREN = 5_000
 """Beyond these trafilatura takes seconds, and a gigabyte for 20,000 children of one paragraph."""
 _MOST_FOR_SOUP = 300_000
+_MOST_SPANS = 1_000
 _INLINE_TAGS = re.compile(r"</?(?:span|font)(?=[\s>/])[^<>]*>", re.IGNORECASE)
 """They mean nothing here, and trafilatura's time grows with the square of their number in a paragraph."""
+_LOST_MARK = re.compile(r"^([ \t]*-)[ \t]*\n\s*(?=\S)", re.MULTILINE)
+_LOST_INDENT = re.compile(r"^[ \t]{4,}(?!(?:[-*+]|\d{1,3}[.)])[ \t])", re.MULTILINE)
+"""White space of the page's own lines, which trafilatura takes over and Markdown would take for code."""
+_UNDERLINE = re.compile(r"</?u>")
 _EMPTY_LINES = re.compile(r"\n[ \t]*\n(?:[ \t]*\n)+")
 
 _CHALLENGE = re.compile(
@@ -52,13 +58,11 @@ class Page:
 def extract_page(body: bytes, content_type: str, url: str) -> Page:
     """The text of an answer; `url` is the address that gave it, to make its links whole.
 
-    Raises Failure "pdf_not_read", "not_text", "empty_page", or why a page shows nothing to read:
+    Raises Failure "not_text", "empty_page", or why a page shows nothing to read:
     "needs_javascript", "blocked", "paywall", "consent".
     """
     media = media_kind(body, content_type)
-    if media == "pdf":
-        raise Failure("pdf_not_read", url=url)
-    if media == "binary":
+    if media in ("pdf", "binary"):
         raise Failure("not_text", url=url, type=media_type(content_type) or "?")
     decoded = decode_text(body, content_type)
     page = _read_html(decoded, url) if media == "html" else Page("", without_unseen(decoded).rstrip())
@@ -94,8 +98,10 @@ def _best_text(tree: Any) -> str:
 
 
 def _is_unwieldy(tree: Any) -> bool:
-    children = [len(node) for node in tree.iter()]
-    return len(children) > _MOST_ELEMENTS or max(children) > _MOST_CHILDREN
+    elements = tree.xpath("count(.//*)")
+    if elements <= _MOST_CHILDREN:
+        return False
+    return elements > _MOST_ELEMENTS or max(len(node) for node in tree.iter()) > _MOST_CHILDREN
 
 
 def _main_part(tree: Any) -> Any:
@@ -118,16 +124,18 @@ def _by_trafilatura(tree: Any, recall: bool) -> str:
     from lxml import etree
 
     logging.getLogger("trafilatura").setLevel(logging.CRITICAL)  # it reports every page without a text
-    html = _INLINE_TAGS.sub("", etree.tostring(tree, encoding="unicode", method="html"))
+    page = deepcopy(tree)
+    if tree.xpath("count(.//span | .//font)") > _MOST_SPANS:
+        page = _INLINE_TAGS.sub("", etree.tostring(tree, encoding="unicode", method="html"))
     options = {"include_comments": True, "favor_recall": True} if recall else {"include_comments": False}
     try:
         text = trafilatura.extract(
-            html, fast=True, output_format="markdown", include_links=True, include_tables=True, **options
+            page, fast=True, output_format="markdown", include_links=True, include_tables=True, **options
         )
     except Exception:  # a page that it trips over is still read by our own walk
         log.warning("trafilatura could not read a page", exc_info=True)
         return ""
-    return text or ""
+    return _LOST_INDENT.sub("", _LOST_MARK.sub(r"\1 ", _UNDERLINE.sub("", text or "")))
 
 
 def _is_lump(text: str) -> bool:

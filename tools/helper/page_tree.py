@@ -10,8 +10,8 @@ from urllib.parse import urljoin
 
 from tools.helper.plain_text import one_line
 
-_HUGE_TAG = re.compile(r"<([a-zA-Z][^\s<>/]*)[^<>]{20000,}>")
-"""A tag whose attributes are data: parsing them takes time that grows with their square."""
+_HUGE = 20_000
+_TAG_NAME = re.compile(r"[a-zA-Z][^\s<>/]*")
 _HEAD_TAGS = frozenset({"title", "meta", "link", "script", "style", "base", "noscript", "template"})
 _UNSEEN_TAGS = ("script", "style", "template", "noscript", "object", "svg", "iframe", "canvas", "dialog")
 _UNSEEN_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0(?![.\d])", re.I)
@@ -39,7 +39,7 @@ def parse_page(html: str) -> Any:
 
     parser = HTMLParser(encoding="utf-8", remove_comments=True, remove_pis=True, huge_tree=True)
     try:
-        cleaned = _HUGE_TAG.sub(r"<\1>", _without_comments(html))
+        cleaned = _without_huge_tags(_without_comments(html))
         tree = document_fromstring(cleaned.encode("utf-8", "replace"), parser=parser)
     except etree.LxmlError as error:
         raise ValueError(str(error)) from error
@@ -59,6 +59,16 @@ def _begin_body(tree: Any) -> None:
             tree.append(body)
         for place, node in enumerate(strays):
             body.insert(place, node)
+
+
+def _without_huge_tags(html: str) -> str:
+    """Attributes that are data are dropped: parsing them takes time that grows with their square."""
+    pieces = html.split("<")
+    for number, piece in enumerate(pieces):
+        if len(piece) > _HUGE and number and (end := piece.find(">", _HUGE)) > 0 and ">" not in piece[:_HUGE]:
+            name = _TAG_NAME.match(piece)
+            pieces[number] = (name[0] if name else "") + piece[end:]
+    return "<".join(pieces)
 
 
 def _without_comments(html: str) -> str:
@@ -102,8 +112,12 @@ def keep_visible(tree: Any, url: str) -> None:
         if node.tag != "body" and is_hidden(node.get("hidden"), node.get("style")):
             node.drop_tree()
     base = urljoin(url, next((node.get("href") for node in tree.iter("base") if node.get("href")), ""))
+    origin = base[: base.find("/", base.find("//") + 2)] if base.count("/") > 2 else base
     for link in tree.iter("a"):
-        link.set("href", _whole_address(link.get("href", ""), base))
+        href = link.get("href", "")
+        address = _whole_address(href.strip(), base, origin)
+        if address != href:
+            link.set("href", address)
 
 
 def visible_length(tree: Any) -> int:
@@ -118,14 +132,20 @@ def is_hidden(hidden: str | None, style: str | None) -> bool:
     return by_attribute or bool(_UNSEEN_STYLE.search(style or ""))
 
 
-def _whole_address(href: str, base: str) -> str:
-    """The address that a link leads to, or "" within the page and to what is no page."""
-    if href.startswith("#"):
+def _whole_address(href: str, base: str, origin: str) -> str:
+    """The address that a link leads to, or "" within the page and to what is no page. The common kinds are
+    told apart at a glance: joining takes as long as parsing the page."""
+    if not href or href[0] == "#":
         return ""
-    try:
-        address = urljoin(base, href.strip())
-    except ValueError:
-        return ""
+    if href.startswith(("http://", "https://")):
+        address = href
+    elif href[0] == "/" and not href.startswith(("//", "/.")) and "/." not in href:
+        address = origin + href
+    else:
+        try:
+            address = urljoin(base, href)
+        except ValueError:
+            return ""
     return address if address.startswith(("http://", "https://")) and len(address) < 2048 else ""
 
 

@@ -9,10 +9,12 @@ import binascii
 import json
 import re
 import threading
+from bisect import bisect_right
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
+from functools import lru_cache
 from typing import Any
 
 from tools.failure import Failure
@@ -209,39 +211,54 @@ def format_page_to_limit(
     title: str = "",
     note: str = "",
     facts: Mapping[str, str] | None = None,
+    following: Mapping[str, Any] | None = None,
 ) -> Part:
     """The part of `text` from `offset` on whose whole result, footer included, fits `limit`.
 
     `fields_at(end)` are the fields of the token for the part that begins at `end`. `title` stands before
     the first part, `note` before this one; neither belongs to the text, whose parts, joined, are whole.
+    `following` are the fields of the token for what comes after the text, if anything does.
     Raises Failure "max_chars_too_small" where not even a short part fits.
     """
-    longest_token = _encoded({"v": VERSION, "tool": tool, **fields_at(len(text))})
-    room = limit - len(format_paged_result("", longest_token, facts))
+    room = limit - footer_length(tool, (fields_at(len(text)), following or {}), facts)
     if len(title) > room // 3:
         title = ""  # it may take a third of the first part; a longer one gives way to the text
     header = (title if offset == 0 else "") + note
-    if len(header) + len(text) - offset <= limit:
-        end, token = len(text), None
+    if len(header) + len(text) - offset <= (limit if following is None else room):
+        end, token = len(text), None if following is None else make_token(tool, **following)
     elif room - len(header) < _SHORTEST_PART:
         raise Failure("max_chars_too_small", needed=limit - room + len(header) + _SHORTEST_PART)
     else:
         end = cut_end(text, offset, room - len(header))
         token = make_token(tool, **fields_at(end))
     part = text[offset:end]
-    before = [cut for cut in _cuts(text, 0, limit, room, len(title)) if cut <= offset] if offset else []
-    after = list(_cuts(text, end, limit, room, 0))
-    result = format_paged_result(header + part, token, facts)
-    return Part(result, part, end, token, len(before) + 1, len(before) + 1 + len(after))
+    number, of = _numbered(_cuts(text, limit, room, len(title)), offset, end)
+    return Part(format_paged_result(header + part, token, facts), part, end, token, number, of)
 
 
-def _cuts(text: str, start: int, limit: int, room: int, title: int) -> Iterator[int]:
-    """Where the parts end that are read one after the other from `start` on; the last has no footer."""
+def footer_length(tool: str, fields: Iterable[Mapping[str, Any]], facts: Mapping[str, str] | None) -> int:
+    """Characters of the longest footer among those with these fields in their token."""
+    tokens = (_encoded({"v": VERSION, "tool": tool, **each}) for each in fields)
+    return max(len(format_paged_result("", token, facts)) for token in tokens)
+
+
+@lru_cache(maxsize=4)
+def _cuts(text: str, limit: int, room: int, title: int) -> tuple[int, ...]:
+    """Where the parts end that are read one after the other; the last has no footer. Kept for the next part,
+    since all of a long text is gone through."""
+    ends, start = [], 0
     while start < len(text):
         whole = len(text) - start + title <= limit
         start = len(text) if whole else cut_end(text, start, max(room - title, _SHORTEST_PART))
         title = 0
-        yield start
+        ends.append(start)
+    return tuple(ends)
+
+
+def _numbered(cuts: Sequence[int], offset: int, end: int) -> tuple[int, int]:
+    """Which part it is that goes from `offset` to `end`, of how many: not all begin where one did end."""
+    before, after = bisect_right(cuts, offset), len(cuts) - bisect_right(cuts, end)
+    return before + 1, before + 1 + after
 
 
 def without_footer_mark(text: str) -> str:

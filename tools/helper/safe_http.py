@@ -19,6 +19,7 @@ from tools.cancel import Cancel
 from tools.failure import Failure
 from tools.helper.checked_connection import Alarm, Network, open_connection
 from tools.helper.public_address import WebAddress, parse_web_address, validate_public_http_url
+from tools.helper.unpack import BadPacking, unpacker
 
 __all__ = ["MEGABYTE", "Fetched", "fetch_public_bytes", "validate_public_http_url"]
 
@@ -26,8 +27,6 @@ USER_AGENT = "Mozilla/5.0 (compatible; OllamaAgent/1.0)"
 MEGABYTE = 1024 * 1024
 _REDIRECTS = 6
 _REDIRECT_STATUS = frozenset({301, 302, 303, 307, 308})
-_CODINGS = frozenset({"", "identity", "gzip", "x-gzip", "deflate"})
-"""The codings that are asked for: their decoders give back no more than they are asked for at once."""
 _PIECE = 65536
 
 _STATUS_KINDS = {
@@ -63,20 +62,24 @@ def fetch_public_bytes(
     language: str = "en",
     cancel: Cancel | None = None,
     network: Network | None = None,
+    known: Mapping[str, str] | None = None,
 ) -> Fetched:
     """Get a page or a file from a public address.
 
     `seconds` bound everything from the look-up to the last byte. A body over `max_bytes`, by its header
-    or as read and unpacked, is refused, never cut. Raises Failure: those of `validate_public_http_url`,
-    "unknown_host", "no_connection", "bad_certificate", "bad_response", "fetch_timeout", "too_large",
-    "too_many_redirects", "blocked", "paywall", "page_not_found", "too_many_requests", "http_status", or
-    "stopped" as soon as `cancel` is set.
+    or as read and unpacked, is refused, never cut. With `known`, the headers of an earlier answer, the
+    server may say that nothing has changed (status 304, without a body).
+
+    Raises Failure: those of `validate_public_http_url`, "unknown_host", "no_connection",
+    "bad_certificate", "bad_response", "fetch_timeout", "too_large", "too_many_redirects", "blocked",
+    "paywall", "page_not_found", "too_many_requests", "http_status", or "stopped" as soon as `cancel` is
+    set.
     """
-    fetch = _Fetch(max_bytes, tuple(allow_hosts), language, network or Network())
+    fetch = _Fetch(max_bytes, tuple(allow_hosts), language, network or Network(), _validators(known or {}))
     with Alarm(seconds, cancel or Cancel()) as alarm:
         try:
             return fetch.follow(url, alarm)
-        except (OSError, HTTPError, http.client.HTTPException, UnicodeError) as error:
+        except (OSError, HTTPError, http.client.HTTPException, UnicodeError, BadPacking) as error:
             if alarm.cancel.is_set():
                 raise Failure("stopped") from error
             if alarm.rung or isinstance(error, TimeoutError | ReadTimeout):
@@ -90,6 +93,7 @@ class _Fetch:
     allow_hosts: tuple[str, ...]
     language: str
     network: Network
+    validators: Mapping[str, str]
 
     def follow(self, url: str, alarm: Alarm) -> Fetched:
         """Ask `url`, then wherever it redirects to. The body of a redirect is never read."""
@@ -112,28 +116,37 @@ class _Fetch:
             "Accept": "text/html,application/xhtml+xml,application/pdf;q=0.9,*/*;q=0.5",
             "Accept-Encoding": "gzip, deflate",
             "Accept-Language": f"{self.language},en;q=0.7,*;q=0.3",
+            **self.validators,
         }
 
     def _read(
         self, response: HTTPResponse, chain: tuple[str, ...], address: WebAddress, alarm: Alarm
     ) -> Fetched:
+        if response.status == 304 and self.validators:
+            return Fetched(address.url, chain, 304, response.headers, b"")
         _check_status(response, address.url)
-        codings = response.headers.get("Content-Encoding", "").lower().split(",")
-        if any(coding.strip() not in _CODINGS for coding in codings):
-            raise Failure("bad_response", url=address.url)
         if (response.length_remaining or 0) > self.max_bytes:
             raise self._too_large(address.url)
+        unpack = unpacker(response.headers.get("Content-Encoding", ""))
         body = bytearray()
-        while piece := response.read1(_PIECE):
-            body += piece
-            if len(body) > self.max_bytes:
-                raise self._too_large(address.url)
+        while packed := response.read1(_PIECE, decode_content=False):
+            for piece in unpack.feed(packed):
+                body += piece
+                if len(body) > self.max_bytes:
+                    raise self._too_large(address.url)
         if alarm.rung:  # a connection that was shut down looks like the end of the body
             raise TimeoutError("the alarm ended the body")
+        unpack.end()
         return Fetched(address.url, chain, response.status, response.headers, bytes(body))
 
     def _too_large(self, url: str) -> Failure:
         return Failure("too_large", url=url, limit=f"{self.max_bytes / MEGABYTE:g}")
+
+
+def _validators(known: Mapping[str, str]) -> dict[str, str]:
+    """The headers that ask for an answer only if it differs from a known one (RFC 9110, 13.1)."""
+    named = {"If-None-Match": "ETag", "If-Modified-Since": "Last-Modified"}
+    return {ask: known[told] for ask, told in named.items() if told in known}
 
 
 def _location(response: HTTPResponse) -> str:
