@@ -1,16 +1,17 @@
 """The panel without a face: settings, models, tools, documents and conversations, for any front end."""
 
 import threading
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, nullcontext
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from agent.attached import AttachedFiles, question_message
 from agent.built_in import BuiltIn, is_built_in
 from agent.chat import ChatServer, OllamaChat
 from agent.chat_errors import ModelFailure
 from agent.config_file import SettingsStore
-from agent.events import Event, Failed, Finished, RunStarted
+from agent.events import Event, Failed, Finished, Message, Notice, RunStarted
 from agent.history import Conversation, Conversations, Run
 from agent.job import Job
 from agent.loop import Setup, run
@@ -19,6 +20,7 @@ from agent.prompt import plain_prompt, system_prompt
 from agent.settings import Settings
 from agent.structured import StructuredOutput
 from locales import Locale
+from tools.attachments import Attachment
 from tools.cancel import Cancel
 from tools.documents import DocumentStore
 from tools.failure import Failure
@@ -37,6 +39,17 @@ class Choice:
     model: str = ""
     tools: tuple[str, ...] | None = None
     structured: bool | None = None
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """A question that was taken: where it was asked, with which files, by whom."""
+
+    conversation: Conversation
+    attached: tuple[Attachment, ...]
+    choice: Choice
+    owner: str
+    locale: Locale
 
 
 class Assistant:
@@ -98,20 +111,27 @@ class Assistant:
         return next((model.name for model in models if model.calls_tools), names[0] if names else "")
 
     def ask(
-        self, conversation: Conversation, question: str, choice: Choice, owner: str, locale: Locale
+        self,
+        conversation: Conversation,
+        question: str,
+        choice: Choice,
+        owner: str,
+        locale: Locale,
+        attached: Sequence[Attachment] = (),
     ) -> Job:
-        """Begin the run that answers `question` in the conversation.
+        """Begin the run that answers `question` in the conversation; `attached` are files of it.
 
         Raises Failure "empty_question" or "still_answering".
         """
-        if not question.strip():
+        if not question.strip() and not attached:
             raise Failure("empty_question")
         with self._lock:
             if conversation.running:
                 raise Failure("still_answering")
-            conversation.messages.append({"role": "user", "content": question})
-            job = Job(lambda cancel: self._answer(conversation, choice, owner, locale, cancel), locale)
-            conversation.runs.append(Run(question, job))
+            conversation.messages.append(question_message(question, attached))
+            asked = _Asked(conversation, tuple(attached), choice, owner, locale)
+            job = Job(lambda cancel: self._answer(asked, cancel), locale)
+            conversation.runs.append(Run(question, job, asked.attached))
         return job
 
     def _first_choice(self) -> str:
@@ -123,37 +143,55 @@ class Assistant:
             raise Failure("no_model")
         return model
 
-    def _answer(
-        self, conversation: Conversation, choice: Choice, owner: str, locale: Locale, cancel: Cancel
-    ) -> Iterator[Event]:
+    def _answer(self, asked: _Asked, cancel: Cancel) -> Iterator[Event]:
         """The run's events; its messages join the conversation before the last of them is told."""
-        try:
-            model = self.model(choice.model or self._first_choice())
-            if model.built_in:
-                model = self.built_in().model().prepare(self.store.current.num_ctx, cancel)
-        except Failure as failure:
-            yield RunStarted(choice.model, ())
-            if not cancel.is_set():
-                problem = failure.told(locale)
-                yield Failed(problem.kind, problem.cause, problem.remedy, "offer")
-            yield Finished("", (), (), (), stopped=cancel.is_set())
-            return
-        with self._server(model) as server:
-            setup = self._setup(server, model, choice, owner, locale)
-            for event in run(setup, conversation.messages, cancel):
+        messages = asked.conversation.messages
+        with ExitStack() as stack:
+            try:
+                model = self._prepared(asked, cancel)
+                setup = self._setup(stack.enter_context(self._server(model)), model, asked)
+                notices = self._complete(messages[-1], setup, asked, cancel)
+            except Failure as failure:
+                yield RunStarted(asked.choice.model, ())
+                if not cancel.is_set():
+                    problem = failure.told(asked.locale)
+                    yield Failed(problem.kind, problem.cause, problem.remedy, "offer")
+                yield Finished("", (), (), (), stopped=cancel.is_set())
+                return
+            for event in run(setup, messages, cancel):
                 if isinstance(event, Finished):
-                    conversation.messages += event.messages
+                    messages += event.messages
                 yield event
+                if isinstance(event, RunStarted):
+                    yield from notices
+
+    def _prepared(self, asked: _Asked, cancel: Cancel) -> ModelInfo:
+        """The model that is to answer. Raises Failure."""
+        model = self.model(asked.choice.model or self._first_choice())
+        if model.built_in:
+            return self.built_in().model().prepare(self.store.current.num_ctx, cancel)
+        return model
 
     def _server(self, model: ModelInfo) -> AbstractContextManager[ChatServer]:
         if model.built_in:
             return nullcontext(self.built_in().model())
         return OllamaChat(self.store.current.ollama_url)
 
-    def _setup(
-        self, server: ChatServer, model: ModelInfo, choice: Choice, owner: str, locale: Locale
-    ) -> Setup:
-        settings = self.store.current
+    def _complete(self, message: Message, setup: Setup, asked: _Asked, cancel: Cancel) -> list[Notice]:
+        """Put into the question what is in its files. Raises Failure."""
+        room = setup.settings.context_chars(setup.num_ctx) // max(len(asked.attached), 1)
+        files = AttachedFiles(
+            asked.attached,
+            asked.conversation.attachments,
+            self.registry,
+            replace(setup.context, cancel=cancel, max_result_chars=room),
+            vision=setup.vision,
+            has_tools=bool(setup.tools),
+        )
+        return files.complete(message)
+
+    def _setup(self, server: ChatServer, model: ModelInfo, asked: _Asked) -> Setup:
+        settings, choice, locale = self.store.current, asked.choice, asked.locale
         structured = self.structured_output(model) if choice.structured is None else choice.structured
         able = model.calls_tools or structured
         tools = self._offered(settings, choice) if able else ()
@@ -163,11 +201,18 @@ class Assistant:
             model=model.name,
             registry=self.registry,
             settings=settings,
-            context=ToolContext(settings=settings, locale=locale, owner=owner, documents=self.documents),
+            context=ToolContext(
+                settings=settings,
+                locale=locale,
+                owner=asked.owner,
+                documents=self.documents,
+                attachments=asked.conversation.attachments,
+            ),
             tools=tools,
             system=prompt(locale, tools, settings.system_prompt),
             num_ctx=min(settings.num_ctx, model.context_length or settings.num_ctx),
             structured=None if model.calls_tools else StructuredOutput(self.registry, locale),
+            vision=bool(model.vision),
         )
 
     def _offered(self, settings: Settings, choice: Choice) -> tuple[str, ...]:

@@ -1,13 +1,18 @@
-"""Conversations, kept in memory by browser session."""
+"""Conversations, kept in memory by browser session; their files are in a folder that goes with the panel."""
 
 import secrets
+import shutil
+import tempfile
 import threading
+import weakref
 from collections import OrderedDict
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from agent.events import Message
 from agent.job import Job
+from tools.attachments import Attachment, Attachments
 
 SESSIONS = 500
 CONVERSATIONS = 50
@@ -16,10 +21,11 @@ CONVERSATIONS = 50
 
 @dataclass(frozen=True)
 class Run:
-    """A question and the run that answers it."""
+    """A question with the files that came with it, and the run that answers it."""
 
     question: str
     job: Job
+    attached: tuple[Attachment, ...] = ()
 
 
 @dataclass
@@ -27,7 +33,8 @@ class Conversation:
     """What was said in one chat: for the model (`messages`), and for people (`runs`)."""
 
     session: str
-    id: str = field(default_factory=lambda: secrets.token_urlsafe(9))
+    id: str
+    attachments: Attachments
     messages: list[Message] = field(default_factory=list)
     runs: list[Run] = field(default_factory=list)
 
@@ -43,16 +50,22 @@ class Conversations:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._sessions: OrderedDict[str, OrderedDict[str, Conversation]] = OrderedDict()
+        self._folder = Path(tempfile.mkdtemp(prefix="agent-panel-"))
+        weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
 
     def start(self, session: str) -> Conversation:
         """A new conversation."""
-        conversation = Conversation(session)
+        id = secrets.token_urlsafe(9)
+        conversation = Conversation(session, id, Attachments(self._folder / id))
         with self._lock:
             kept = self._sessions.setdefault(session, OrderedDict())
             self._sessions.move_to_end(session)
             kept[conversation.id] = conversation
-            _forget(kept, CONVERSATIONS)
-            _forget(self._sessions, SESSIONS)
+            forgotten = _beyond(kept, CONVERSATIONS)
+            for session_kept in _beyond(self._sessions, SESSIONS):
+                forgotten += session_kept.values()
+        for each in forgotten:
+            each.attachments.delete()
         return conversation
 
     def find(self, session: str, id: str) -> Conversation | None:
@@ -73,6 +86,6 @@ class Conversations:
         return self.start(session)
 
 
-def _forget(kept: OrderedDict[str, Any], limit: int) -> None:
-    while len(kept) > limit:
-        kept.popitem(last=False)
+def _beyond(kept: OrderedDict[str, Any], limit: int) -> list[Any]:
+    """Take out what is over the limit, the longest unused first."""
+    return [kept.popitem(last=False)[1] for _ in range(len(kept) - limit)]

@@ -13,6 +13,7 @@ from agent.turn import Turn, take_turn
 from locales import Locale
 from tools.cancel import Cancel
 from tools.failure import Failure
+from tools.helper.pagination import parse_paged_result
 from tools.helper.text_cut import cut_end
 from tools.registry import ToolRegistry
 from tools.tool import Document, Source, ToolContext, ToolResult
@@ -31,7 +32,8 @@ _SHORTEST = 200
 class Setup:
     """What a run works with. `tools` are the canonical names that are offered; none = plain chat.
 
-    With `structured`, the model knows no tools and chooses them by structured output.
+    With `structured`, the model knows no tools and chooses them by structured output; with `vision` it is
+    sent the images of the conversation.
     """
 
     server: ChatServer
@@ -44,6 +46,7 @@ class Setup:
     num_ctx: int = 16384
     think: Think = None
     structured: StructuredOutput | None = None
+    vision: bool = False
 
 
 def run(setup: Setup, messages: Sequence[Message], cancel: Cancel) -> Iterator[Event]:
@@ -115,7 +118,7 @@ class _Run:
         )
         request = ChatRequest(
             model=self.setup.model,
-            messages=(*system, *map(_remembered, self.messages), *self.added, *nudge),
+            messages=(*system, *map(self._remembered, self.messages), *self.added, *nudge),
             tools=tuple(offered),
             num_ctx=self.setup.num_ctx,
             think=self.setup.think,
@@ -167,8 +170,13 @@ class _Run:
             if result.error and result.error.kind == "invalid_arguments":
                 yield self._notice("invalid_arguments", name=call.name)
 
+    def _remembered(self, message: Message) -> Message:
+        """A message of an earlier run: what the model thought then is not sent again."""
+        dropped = ("thinking",) if self.setup.vision else ("thinking", "images")
+        return {key: value for key, value in message.items() if key not in dropped}
+
     def _take(self, call: Call, result: ToolResult, room: int) -> None:
-        text = _cut(result.text, room, self.setup.context.locale)
+        text = _fitting(result.text, room, self.setup.context.locale)
         self.result_chars += len(text)
         self.added.append({"role": "tool", "tool_name": call.name, "tool_call_id": call.id, "content": text})
         self.documents += result.documents
@@ -230,15 +238,15 @@ def _assistant(text: str, thinking: str, calls: Sequence[Call] = ()) -> Message:
     return message
 
 
-def _remembered(message: Message) -> Message:
-    """A message of an earlier run: what the model thought then is not sent again."""
-    return {key: value for key, value in message.items() if key != "thinking"}
+def _fitting(text: str, limit: int, locale: Locale) -> str:
+    """A result in at most `limit` characters; a cut one says what is missing.
 
-
-def _cut(text: str, limit: int, locale: Locale) -> str:
-    """A result without parts of its own, in at most `limit` characters; a cut one says what is missing."""
+    One that has parts is never cut: what was cut off would be in none of them.
+    """
     if len(text) <= limit:
         return text
+    if parse_paged_result(text).has_more:
+        return str(Failure("part_too_long", limit=limit).told(locale))[:limit]
     mark = locale("results.cut", shown=limit, total=len(text))
     end = cut_end(text, 0, max(1, limit - len(mark) - 2))
     return f"{text[:end].rstrip()}\n\n{locale('results.cut', shown=end, total=len(text))}"[:limit]

@@ -186,7 +186,7 @@ def plain_messages(messages: Sequence[Message]) -> tuple[Message, ...]:
         elif message.get("tool_calls"):
             continue
         if plain and plain[-1]["role"] == role == "user":
-            plain[-1] = {"role": "user", "content": f"{plain[-1]['content']}\n\n{content}"}
+            plain[-1] = {**plain[-1], "content": f"{plain[-1]['content']}\n\n{content}"}
         else:
             plain.append({**message, "role": role, "content": content})
     return tuple(plain)

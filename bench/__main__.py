@@ -19,10 +19,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("name", choices=[*NAMES, "all"])
     parser.add_argument("--json", action="store_true", help="the outcome as one line of JSON, at the end")
+    parser.add_argument("--articles", type=Path, metavar="DIR", help="where the pages for `reading` are")
     given = parser.parse_args()
     reports: list[Report] = []
     for name in NAMES if given.name == "all" else [given.name]:
-        report: Report = importlib.import_module(f"bench.{name}").bench()
+        options = {"articles": given.articles} if name == "reading" and given.articles else {}
+        report: Report = importlib.import_module(f"bench.{name}").bench(**options)
         print(report.as_json() if given.json else report.as_table() + "\n", flush=True)
         reports.append(report)
     return 0 if all(report.holds for report in reports) else 1

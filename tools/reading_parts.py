@@ -12,7 +12,7 @@ from tools.helper.pagination import (
 )
 from tools.helper.pdf_parts import PdfReader
 from tools.helper.readable import Pdf, Readable, Text
-from tools.reading import read_address
+from tools.reading import is_attachment, keep_file, read_source
 from tools.tool import Source, ToolContext, ToolResult
 
 TEXT_TOOL = "scrape_url"
@@ -60,10 +60,10 @@ def _place(token: str, tool: str) -> Place:
 def read_part(place: Place, wished: int, context: ToolContext) -> ToolResult:
     """The part that begins at a place, in at most `wished` characters.
 
-    Raises Failure: those of `read_address`, "offset_beyond_end", "page_beyond_end", "no_text_layer",
+    Raises Failure: those of `read_source`, "offset_beyond_end", "page_beyond_end", "no_text_layer",
     "max_chars_too_small".
     """
-    read = read_address(place.url, context)
+    read = read_source(place.url, context)
     limit = min(wished, context.max_result_chars)
     give = _text_part if isinstance(read, Text) else _pdf_part
     return give(read, place, limit, context)  # type: ignore[arg-type]
@@ -107,7 +107,8 @@ def _pdf_part(read: Pdf, place: Place, limit: int, context: ToolContext) -> Tool
 def _result(text: str, read: Readable, title: str, facts: dict[str, Any]) -> ToolResult:
     """`facts` tell the interface which part it is."""
     data = {"url": read.url, "title": title, **facts}
-    return ToolResult(text, data, sources=(Source(read.url, title, read=True),))
+    sources = () if is_attachment(read.url) else (Source(read.url, title, read=True),)
+    return ToolResult(text, data, sources=sources)
 
 
 def _note(read: Readable, place: Place, context: ToolContext) -> str:
@@ -119,4 +120,6 @@ def _note(read: Readable, place: Place, context: ToolContext) -> str:
         lines.append(context.locale(f"results.{key}", **where))
     if isinstance(read, Text) and read.page.partial and place.is_start:
         lines.append(context.locale("results.partial_page"))
+    if isinstance(read, Pdf) and place.is_start and (kept := keep_file(read, context)):
+        lines.append(kept)
     return "".join(f"{line}\n\n" for line in lines)

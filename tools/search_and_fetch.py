@@ -14,7 +14,7 @@ from tools.helper.pdf_parts import PdfReader
 from tools.helper.plain_text import one_line
 from tools.helper.readable import Pdf, Readable, Text
 from tools.helper.search_result import SearchResult
-from tools.reading import read_address
+from tools.reading import keep_file, read_source
 from tools.tool import Arguments, Source, Tool, ToolContext, ToolResult
 from tools.web_search import search
 
@@ -147,10 +147,12 @@ def _ending(url: str) -> str:
 
 def _part(place: _Place, limit: int, note: str, context: ToolContext) -> ToolResult:
     context.progress(context.locale("results.file_reading", url=place.url))
-    read = read_address(place.url, context)
+    read = read_source(place.url, context)
     _check_type(read, place.file_type)
     next_file = place.next_file()
     following = place.fields(next_file.file) if next_file else None
+    if place.is_start and (kept := keep_file(read, context)):
+        note += f"{kept}\n"
     header = note + _header(read, place)
     if isinstance(read, Text):
         text = read.page.text
@@ -165,7 +167,8 @@ def _part(place: _Place, limit: int, note: str, context: ToolContext) -> ToolRes
             note=header,
             following=following,
         )
-        return _result(part.result, read, place, {"offset": place.offset, "end": part.end})
+        facts = {"part": part.number, "of": part.of, "offset": place.offset, "end": part.end}
+        return _result(part.result, read, place, facts)
     reader = PdfReader(read, context.settings.max_pdf_pages, context.locale, context.cancel)
     pdf_part = reader.part(
         (place.page, place.page_offset),

@@ -13,6 +13,7 @@ from tools.failure import Problem
 from tools.settings import ToolSettings
 
 if TYPE_CHECKING:
+    from tools.attachments import Attachments
     from tools.documents import DocumentStore
 
 LOCAL_OWNER = "local"
@@ -73,7 +74,8 @@ def _default_documents() -> "DocumentStore":
 class ToolContext:
     """What surrounds a call: for whom, in which language, within which limits, after which reading.
 
-    A result's text may have `max_result_chars` characters, its footer included.
+    A result's text may have `max_result_chars` characters, its footer included. `attachments` are the
+    files of the chat that the call is made in; None where there is no chat.
     """
 
     settings: ToolSettings = field(default_factory=ToolSettings)
@@ -84,6 +86,7 @@ class ToolContext:
     max_result_chars: int = 40_000
     sources: tuple[Source, ...] = ()
     documents: "DocumentStore" = field(default_factory=_default_documents)
+    attachments: "Attachments | None" = None
 
 
 @dataclass(frozen=True)

@@ -3,12 +3,15 @@
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import gradio as gr
 
+from agent.assistant import Choice
 from agent.history import Conversation
 from locales import Locale
+from tools.attachments import IMAGE_SUFFIXES, SUFFIXES, Attachment
 from tools.failure import Failure
 from ui.conversation_view import ConversationView
 from ui.model_bar import ModelBar, choice_of
@@ -56,15 +59,20 @@ class _ChatTab:
             latex_delimiters=[],
             allow_file_downloads=False,
         )
-        self.box = gr.Textbox(
+        placeholder: Any = tr("ask_placeholder")
+        self.box = gr.MultimodalTextbox(
             label=tr("ask_placeholder"),
-            placeholder=tr("ask_placeholder"),
+            placeholder=placeholder,
             show_label=False,
             container=False,
             lines=1,
             max_lines=8,
             autofocus=True,
             submit_btn=True,
+            sources=["upload"],
+            file_count="multiple",
+            file_types=[*SUFFIXES, *IMAGE_SUFFIXES],
+            max_plain_text_length=1_000_000,
             elem_id="box",
         )
 
@@ -85,7 +93,7 @@ class _ChatTab:
 
         chosen = [self.page, *self.bar.choice]
         sent: list[Any] = [
-            self.box.submit(self.send, [self.box, *chosen], self.box, **at_once),
+            self.box.submit(self.send_box, [self.box, *chosen], self.box, **at_once),
             self.chat.example_select(self.send_example, chosen, self.box, **at_once),
         ]
         for begins in (self.running.change, *(event.then for event in sent)):
@@ -121,9 +129,9 @@ class _ChatTab:
         """The stream of a run has ended: the box takes the next question."""
         return _box(self._conversation(page, request).running is not None)
 
-    def send(
+    def send_box(
         self,
-        text: str,
+        written: dict[str, Any],
         page: _Page,
         model: str,
         enabled: bool,
@@ -131,12 +139,17 @@ class _ChatTab:
         structured: bool,
         request: gr.Request,
     ) -> Any:
-        """A question was sent: begin its run. What follows draws it."""
+        """A question was sent, perhaps with files."""
+        choice = choice_of(model, enabled, tools, structured)
+        return self.send(written["text"], written["files"], page, choice, request)
+
+    def send(self, text: str, files: Sequence[str], page: _Page, choice: Choice, request: gr.Request) -> Any:
+        """Begin the run of a question. What follows draws it."""
         person, locale = person_of(request), locale_of(request)
         conversation = self._conversation(page, request)
         try:
-            choice = choice_of(model, enabled, tools, structured)
-            self.assistant.ask(conversation, text, choice, person.owner, locale)
+            attached = [_attach(conversation, Path(file)) for file in files]
+            self.assistant.ask(conversation, text, choice, person.owner, locale, attached)
         except Failure as failure:
             gr.Warning(str(failure.told(locale)))
             return _box(conversation.running is not None)
@@ -153,7 +166,8 @@ class _ChatTab:
         request: gr.Request,
     ) -> Any:
         """One of the offered questions was chosen."""
-        return self.send(chosen.value["text"], page, model, enabled, tools, structured, request)
+        choice = choice_of(model, enabled, tools, structured)
+        return self.send(chosen.value["text"], (), page, choice, request)
 
     def stop(self, page: _Page, request: gr.Request) -> None:
         """End the run of the conversation; the one who follows it draws the end."""
@@ -187,7 +201,19 @@ class _ChatTab:
 
 def _box(running: bool, **changes: Any) -> Any:
     """The box: Stop takes the place of Send while a run goes on."""
-    return gr.Textbox(submit_btn=not running, stop_btn=running, **changes)
+    return gr.MultimodalTextbox(submit_btn=not running, stop_btn=running, **changes)
+
+
+def _attach(conversation: Conversation, path: Path) -> Attachment:
+    """Take over an uploaded file; one that was taken already, when the question was refused, is kept once.
+
+    Raises Failure.
+    """
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise Failure("upload_lost", name=path.name) from error
+    return conversation.attachments.add(path.name, content, source=str(path))
 
 
 def _examples(locale: Locale) -> Any:

@@ -32,5 +32,6 @@ class ConversationView:
         """Everything, in Chatbot's form."""
         shown: list[ChatMessage] = []
         for run, view in zip(self._conversation.runs, self._views, strict=False):
-            shown += [question(run.question), *view.messages()]
+            asked = question(run.question, self._conversation.id, run.attached)
+            shown += [asked, *view.messages()]
         return shown

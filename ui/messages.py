@@ -6,7 +6,7 @@ with title, status ("pending" = open and turning, "done" = closed), log, duratio
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,6 +23,7 @@ from agent.events import (
     TurnRewritten,
 )
 from locales import Locale
+from tools.attachments import Attachment
 from tools.tool import Document, ToolResult
 
 ChatMessage = dict[str, Any]
@@ -140,7 +141,10 @@ class RunView:
     def _close_step(self, entry: _Entry, result: ToolResult, seconds: float) -> None:
         entry.pending = False
         entry.seconds = seconds
-        entry.log = f"✗ {result.error.cause}" if result.error else "✓"
+        part = part_of(self.locale, result.data)
+        entry.log = f"✗ {result.error.cause}" if result.error else f"✓ {part}".rstrip()
+        if part:
+            entry.body += f"\n\n{_plain(result.data['url'])} · {part}"
         entry.body += f"\n\n{self.locale('ui.model_saw')}\n\n{_code(result.text)}"
         if result.error:
             entry.body = f"**{_plain(str(result.error))}**\n\n{entry.body}"
@@ -187,6 +191,20 @@ class RunView:
         return _message(self.locale("ui.stopped" if self._finished.stopped else "ui.no_answer"))
 
 
+def part_of(locale: Locale, data: object) -> str:
+    """Which part of a text or a PDF a result is, such as "part 2 of 7"; "" for what has no parts."""
+    match data:
+        case {"url": _, "part": part, "of": of}:
+            told = locale("ui.part", part=part, of=of)
+        case {"url": _, "pages": [first, last], "of_pages": count}:
+            told = locale("ui.pages_read", first=first, last=last, count=count)
+        case _:
+            return ""
+    if isinstance(data, Mapping) and data.get("of_files", 1) > 1:
+        told = f"{locale('ui.file_read', file=data['file'], of=data['of_files'])}, {told}"
+    return told
+
+
 def counted(locale: Locale, noun: str, number: int) -> str:
     """Such as "1 step" or "4 steps"."""
     return locale(f"counted.{noun}.{'one' if number == 1 else 'many'}", number=number)
@@ -200,9 +218,18 @@ def size(count: int) -> str:
     return f"{value:.0f} {units[0]}" if value >= 10 or units[0] == "B" else f"{value:.1f} {units[0]}"
 
 
-def question(text: str) -> ChatMessage:
-    """What the user asked."""
-    return {"role": "user", "content": [{"type": "text", "text": text}]}
+def question(text: str, conversation: str = "", attached: Sequence[Attachment] = ()) -> ChatMessage:
+    """What the user asked, with the files that came with it; the panel's own route serves them."""
+    lines = [_attachment(conversation, file) for file in attached]
+    shown = "\n\n".join(filter(None, (text, " ".join(lines))))
+    return {"role": "user", "content": [{"type": "text", "text": shown}]}
+
+
+def _attachment(conversation: str, file: Attachment) -> str:
+    address = f"files/{conversation}/{file.number}"
+    if file.kind == "image":
+        return f"![{_plain(file.name)}]({address})"
+    return f"[📎 {_plain(file.name)}]({address}) ({size(file.bytes)})"
 
 
 def _message(text: str, **metadata: object) -> ChatMessage:

@@ -13,12 +13,16 @@ from agent.settings import parse_accounts
 from locales import languages, load_locale
 from ui.guard import Guard
 from ui.identity import LOOPBACK, CookieKey, Doorkeeper
-from ui.routes import document_route, sign_in_route
+from ui.routes import attachment_route, document_route, sign_in_route
 
 log = logging.getLogger(__name__)
 
 HERE = Path(__file__).parent
 TITLE = "Agent panel"
+
+
+_UPLOADS = (3600, 3600)
+"""Seconds between two looks for uploaded files, and the age at which such a one is deleted."""
 
 
 def interface_texts() -> gr.I18n:
@@ -30,7 +34,9 @@ class Panel(gr.Blocks):
     """The page. `launch` may be called as for any Blocks: from a script, a notebook or a Space."""
 
     def __init__(self, assistant: Assistant, texts: gr.I18n) -> None:
-        super().__init__(title=TITLE, analytics_enabled=False, fill_height=True, fill_width=True)
+        super().__init__(
+            title=TITLE, analytics_enabled=False, fill_height=True, fill_width=True, delete_cache=_UPLOADS
+        )
         self.assistant = assistant
         self.texts = texts
         self.server_is_open = False
@@ -52,6 +58,7 @@ class Panel(gr.Blocks):
         app["middleware"] = [self._guard(), *app.get("middleware", [])]
         app["routes"] = [
             document_route(self.assistant.documents),
+            attachment_route(self.assistant.conversations),
             sign_in_route(self.doorkeeper),
             *app.get("routes", []),
         ]

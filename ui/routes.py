@@ -2,11 +2,13 @@
 
 import asyncio
 import html
+from urllib.parse import quote
 
 from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 
+from agent.history import Conversations
 from locales import load_locale
 from tools.documents import DocumentStore
 from tools.failure import Failure
@@ -36,6 +38,30 @@ def document_route(documents: DocumentStore) -> Route:
         )
 
     return Route("/pdfs/{name}", document)
+
+
+def attachment_route(conversations: Conversations) -> Route:
+    """`files/CONVERSATION/NUMBER`, for the session whose chat it is alone. Images are shown, all else is
+    downloaded: a page that somebody attached must not run here."""
+
+    async def attachment(request: Request) -> Response:
+        person: Person = request.state.person
+        conversation = conversations.find(person.session, request.path_params["conversation"])
+        try:
+            if conversation is None:
+                raise Failure("attachment_missing", id="attachment", known="-")
+            file = conversation.attachments.find(request.path_params["number"])
+            content = conversation.attachments.read(file)
+        except Failure as failure:
+            return PlainTextResponse(str(failure.told(load_locale(person.language))), 404)
+        shown = "inline" if file.kind == "image" else "attachment"
+        headers = {
+            "content-disposition": f"{shown}; filename*=utf-8''{quote(file.name, safe='')}",
+            "cache-control": "private, no-store",
+        }
+        return Response(content, media_type=file.content_type, headers=headers)
+
+    return Route("/files/{conversation}/{number}", attachment)
 
 
 def sign_in_route(doorkeeper: Doorkeeper) -> Route:

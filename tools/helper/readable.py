@@ -46,17 +46,17 @@ class Pdf:
         self.headers = fetched.headers
         self.title = first.title
         self.count = first.count
-        self._body = fetched.body
+        self.body = fetched.body
         self._lock = threading.Lock()
         self._pages = _by_number(first)
 
     @property
     def bytes(self) -> int:
-        return len(self._body)
+        return len(self.body)
 
     @property
     def size(self) -> int:
-        return len(self._body) + 4 * self.characters
+        return len(self.body) + 4 * self.characters
 
     @property
     def characters(self) -> int:
@@ -70,7 +70,7 @@ class Pdf:
             for together, seconds in ((most, _PDF_SECONDS), (1, _PDF_PAGE_SECONDS)):
                 if number not in self._pages:
                     try:
-                        read = workers.run(seconds, cancel, read_pdf, self._body, number - 1, together)
+                        read = workers.run(seconds, cancel, read_pdf, self.body, number - 1, together)
                     except Failure as failure:
                         if failure.kind not in _WORKER_FAILURES:
                             raise
