@@ -22,11 +22,19 @@ def ask(text="hi", **fields):
     return ChatRequest("qwen3:8b", ({"role": "user", "content": text},), **fields)
 
 
-def stopped(chat, request, after=0.3):
-    """What a turn gave that is cancelled after so many seconds, and how long it then went on."""
+def stopped(chat, request, after=0.3, asked=lambda: True):
+    """What a turn gave that is cancelled so many seconds after it was asked, and how long it then went on."""
     cancel, at = Cancel(), []
-    timer = threading.Timer(after, lambda: (at.append(time.monotonic()), cancel.set()))
-    timer.start()
+
+    def stop():
+        wall = time.monotonic() + 10
+        while not asked() and time.monotonic() < wall:
+            time.sleep(0.005)
+        time.sleep(after)
+        at.append(time.monotonic())
+        cancel.set()
+
+    threading.Thread(target=stop, daemon=True).start()
     given = list(chat.stream(request, cancel))
     went_on = time.monotonic() - at[0]
     assert not any(isinstance(piece, End) for piece in given)
@@ -49,7 +57,7 @@ def hung_up(server, wanted=1):
 @pytest.mark.parametrize("tools", [(), (TOOL,)], ids=["plain chat", "with tools"])
 def test_stop_ends_the_turn_and_the_servers_work(turn, tools):
     with ScriptedOllama(chat=turn) as server, OllamaChat(server.url) as chat:
-        _, went_on = stopped(chat, ask(tools=tools))
+        _, went_on = stopped(chat, ask(tools=tools), asked=lambda: server.chats)
         assert went_on < 1
         assert hung_up(server) == 1
         assert server.hung_up_at[0] - server.requests[-1].at < 1.3
@@ -108,8 +116,8 @@ def test_ten_stops_in_a_row_leave_nothing_behind():
     played = {"loads": hang(30), "talks": ENDLESS, "answers": say("All well.")}
     server = ScriptedOllama(chat=lambda request: played[request["messages"][-1]["content"]])
     with server, OllamaChat(server.url) as chat:
-        for text in ("loads", "talks") * 5:
-            _, went_on = stopped(chat, ask(text), after=0.05)
+        for number, text in enumerate(("loads", "talks") * 5, start=1):
+            _, went_on = stopped(chat, ask(text), 0.05, lambda number=number: len(server.chats) == number)
             assert went_on < 1
         assert hung_up(server, 10) == 10
         *given, end = chat.stream(ask("answers"), Cancel())
