@@ -222,7 +222,7 @@ class _Visitor:
 
     async def ask(self, question: str) -> None:
         """Send a question and follow its answer to the end."""
-        self._values[self._box] = question
+        self._values[self._box] = {"text": question, "files": []}
         for event in self._events:
             if [self._box, "submit"] in event["targets"]:
                 await self._fire(event, self._box)
