@@ -71,7 +71,7 @@ def read_part(place: Place, wished: int, context: ToolContext) -> ToolResult:
 
 def title_line(title: str, text: str) -> str:
     """The heading of a first part, unless the text begins with it anyway."""
-    return "" if not title or text.lstrip("# ").startswith(title) else f"# {title}\n\n"
+    return "" if not title or text[: len(title) + 8].lstrip("# ").startswith(title) else f"# {title}\n\n"
 
 
 def _text_part(read: Text, place: Place, limit: int, context: ToolContext) -> ToolResult:

@@ -87,14 +87,18 @@ def _read_html(html: str, url: str) -> Page:
 
 def _best_text(tree: Any) -> str:
     """By trafilatura where it keeps enough of the page; by our own walk where it doesn't, and for code."""
-    main = _main_part(tree)
-    if main.find(".//pre") is None and not _is_unwieldy(tree):
+    if not _has_code(tree) and not _is_unwieldy(tree):
         enough = max(_ENOUGH, visible_length(tree) // 10)
         for recall in (False, True):
             text = _by_trafilatura(tree, recall)
             if len(text) >= enough and not _is_lump(text):
                 return text
+    main = _main_part(tree)
     return to_markdown(main, with_header=main.tag != "body")
+
+
+def _has_code(tree: Any) -> bool:
+    return tree.find(".//pre") is not None and _main_part(tree).find(".//pre") is not None
 
 
 def _is_unwieldy(tree: Any) -> bool:

@@ -13,7 +13,11 @@ from tools.helper.plain_text import one_line
 _HUGE = 20_000
 _TAG_NAME = re.compile(r"[a-zA-Z][^\s<>/]*")
 _HEAD_TAGS = frozenset({"title", "meta", "link", "script", "style", "base", "noscript", "template"})
-_UNSEEN_TAGS = ("script", "style", "template", "noscript", "object", "svg", "iframe", "canvas", "dialog")
+_UNSEEN_TAGS = (
+    *("script", "style", "template", "noscript", "object", "svg", "iframe", "canvas", "dialog", "base"),
+    *("meta", "link", "img", "picture", "source", "video", "audio", "input", "button", "select", "textarea"),
+)
+"""What holds no text of the page; images and controls too, since all that follows takes time by the node."""
 _UNSEEN_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0(?![.\d])", re.I)
 _APP_ROOTS = frozenset({"root", "app", "__next", "__nuxt", "___gatsby", "svelte", "ember-app"})
 _LONGEST_TITLE = 200
@@ -39,7 +43,7 @@ def parse_page(html: str) -> Any:
 
     parser = HTMLParser(encoding="utf-8", remove_comments=True, remove_pis=True, huge_tree=True)
     try:
-        cleaned = _without_huge_tags(_without_comments(html))
+        cleaned = _without_huge_tags(_without_open_comment(html))
         tree = document_fromstring(cleaned.encode("utf-8", "replace"), parser=parser)
     except etree.LxmlError as error:
         raise ValueError(str(error)) from error
@@ -63,6 +67,8 @@ def _begin_body(tree: Any) -> None:
 
 def _without_huge_tags(html: str) -> str:
     """Attributes that are data are dropped: parsing them takes time that grows with their square."""
+    if not _has_huge_tag(html):
+        return html
     pieces = html.split("<")
     for number, piece in enumerate(pieces):
         if len(piece) > _HUGE and number and (end := piece.find(">", _HUGE)) > 0 and ">" not in piece[:_HUGE]:
@@ -71,16 +77,16 @@ def _without_huge_tags(html: str) -> str:
     return "<".join(pieces)
 
 
-def _without_comments(html: str) -> str:
-    """libxml2 drops comments too, but takes minutes over thousands that are never closed."""
-    kept, start = [], 0
-    while (opened := html.find("<!--", start)) >= 0:
-        closed = html.find("-->", opened + 2)
-        kept.append(html[start:opened])
-        if closed < 0:
-            return "".join(kept) + html[opened:].replace("<!--", "")
-        start = closed + 3
-    return "".join(kept) + html[start:]
+def _has_huge_tag(html: str) -> bool:
+    """False where there is surely none: of every two windows of half its length, it would fill one."""
+    half = _HUGE // 2
+    return any(html.find(">", start, start + half) < 0 for start in range(0, len(html) - half, half))
+
+
+def _without_open_comment(html: str) -> str:
+    """Where comments are never closed, what follows is kept; browsers drop it."""
+    start = html.rfind("-->") + 1
+    return html[:start] + html[start:].replace("<!--", "")
 
 
 def page_signs(tree: Any) -> PageSigns:
@@ -105,14 +111,15 @@ def keep_visible(tree: Any, url: str) -> None:
 
     Only what a tag itself says is known: a style sheet may hide more.
     """
-    for node in list(tree.iter(*_UNSEEN_TAGS)):
-        node.drop_tree()
+    from lxml import etree
+
+    base = urljoin(url, next((node.get("href") for node in tree.iter("base") if node.get("href")), ""))
+    origin = base[: base.find("/", base.find("//") + 2)] if base.count("/") > 2 else base
+    etree.strip_elements(tree, *_UNSEEN_TAGS, with_tail=False)
     hidden = tree.xpath(".//*[@hidden or @style]")
     for node in hidden:
         if node.tag != "body" and is_hidden(node.get("hidden"), node.get("style")):
             node.drop_tree()
-    base = urljoin(url, next((node.get("href") for node in tree.iter("base") if node.get("href")), ""))
-    origin = base[: base.find("/", base.find("//") + 2)] if base.count("/") > 2 else base
     for link in tree.iter("a"):
         href = link.get("href", "")
         address = _whole_address(href.strip(), base, origin)

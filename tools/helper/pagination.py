@@ -28,6 +28,7 @@ _MOST_ISSUED = 1000
 _ALIKE = 0.9
 """How alike a retyped token must be to one that was issued; an edit or two in a token stays above it."""
 _WRAPPING = "`'\"<>()[]{}.,;:="
+_COMPACT = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False)
 _ALPHABET = re.compile(r"[A-Za-z0-9_-]+")
 _SHORTEST_PART = 40
 _FIELDS: Mapping[str, type] = {
@@ -121,12 +122,12 @@ def parse_token(token: str, tool: str, *fields: str) -> dict[str, Any]:
 
 def was_repaired(token: str, parsed: Mapping[str, Any]) -> bool:
     """Whether what `parse_token` gave was another token's than the one that was given."""
-    return _cleaned(token) != _encoded(parsed)
+    cleaned = _cleaned(token)
+    return cleaned not in _issued and cleaned != _encoded(parsed)
 
 
 def _encoded(payload: Mapping[str, Any]) -> str:
-    compact = json.dumps(payload, separators=(",", ":"), ensure_ascii=False)
-    return base64.urlsafe_b64encode(compact.encode()).rstrip(b"=").decode()
+    return base64.urlsafe_b64encode(_COMPACT.encode(payload).encode()).rstrip(b"=").decode()
 
 
 def _cleaned(token: str) -> str:
@@ -220,7 +221,7 @@ def format_page_to_limit(
     `following` are the fields of the token for what comes after the text, if anything does.
     Raises Failure "max_chars_too_small" where not even a short part fits.
     """
-    room = limit - footer_length(tool, (fields_at(len(text)), following or {}), facts)
+    room = limit - footer_length(tool, (fields_at(len(text)), following), facts)
     if len(title) > room // 3:
         title = ""  # it may take a third of the first part; a longer one gives way to the text
     header = (title if offset == 0 else "") + note
@@ -232,21 +233,36 @@ def format_page_to_limit(
         end = cut_end(text, offset, room - len(header))
         token = make_token(tool, **fields_at(end))
     part = text[offset:end]
-    number, of = _numbered(_cuts(text, limit, room, len(title)), offset, end)
+    number, of = _numbered(_cuts(_Same(text), limit, room, len(title)), offset, end)
     return Part(format_paged_result(header + part, token, facts), part, end, token, number, of)
 
 
-def footer_length(tool: str, fields: Iterable[Mapping[str, Any]], facts: Mapping[str, str] | None) -> int:
+def footer_length(
+    tool: str, fields: Iterable[Mapping[str, Any] | None], facts: Mapping[str, str] | None
+) -> int:
     """Characters of the longest footer among those with these fields in their token."""
-    tokens = (_encoded({"v": VERSION, "tool": tool, **each}) for each in fields)
+    tokens = (_encoded({"v": VERSION, "tool": tool, **each}) for each in fields if each is not None)
     return max(len(format_paged_result("", token, facts)) for token in tokens)
 
 
+class _Same:
+    """A text as the key of a cache: the very same one, since comparing long ones takes long."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and other.text is self.text
+
+    def __hash__(self) -> int:
+        return id(self.text)
+
+
 @lru_cache(maxsize=4)
-def _cuts(text: str, limit: int, room: int, title: int) -> tuple[int, ...]:
+def _cuts(of: _Same, limit: int, room: int, title: int) -> tuple[int, ...]:
     """Where the parts end that are read one after the other; the last has no footer. Kept for the next part,
     since all of a long text is gone through."""
-    ends, start = [], 0
+    ends, start, text = [], 0, of.text
     while start < len(text):
         whole = len(text) - start + title <= limit
         start = len(text) if whole else cut_end(text, start, max(room - title, _SHORTEST_PART))

@@ -26,9 +26,10 @@ class _Box(NamedTuple):
 
 def columns_text(page: Any) -> str:
     """The text of a pdfium text page, column by column; "" where pdfium's own order is right."""
-    boxes = [_Box(*page.get_rect(index)) for index in range(page.count_rects())]
-    if len(boxes) < _FEWEST:
+    count = page.count_rects()
+    if count < _FEWEST:
         return ""
+    boxes = [_Box(*page.get_rect(index)) for index in range(count)]
     gutter = _gutter(boxes)
     if gutter is None or not _alternates(boxes, gutter):
         return ""

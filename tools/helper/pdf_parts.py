@@ -67,7 +67,7 @@ class PdfReader:
         """
         if start[0] >= self.pdf.count:
             raise Failure("page_beyond_end", page=start[0] + 1, count=self.pdf.count)
-        footer = footer_length(tool, (fields(*_LONGEST_PLACE), following or {}), PDF_FACTS)
+        footer = footer_length(tool, (fields(*_LONGEST_PLACE), following), PDF_FACTS)
         taken = self._take(start, limit - len(header) - footer)
         if taken.end == start:
             raise Failure("max_chars_too_small", needed=len(header) + footer + 2 * _SHORTEST_PART)

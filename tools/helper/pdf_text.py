@@ -8,7 +8,7 @@ import logging
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -100,14 +100,19 @@ class _Document:
 
     def page(self, index: int) -> PdfPage:
         found = self._by_pdfium(index) if self._pdfium is not None else None
-        if found is None or (_is_odd(found.text) and found.state == "text"):
+        if found is None or (found.state == "text" and _is_odd(found.text)):
             other = self._by_pypdf(index)
             if other is not None and (found is None or not _is_odd(other)):
-                found = PdfPage(index + 1, repaired(other))
-        return found or PdfPage(index + 1, "", "damaged")
+                found = PdfPage(index + 1, other)
+        if found is None:
+            return PdfPage(index + 1, "", "damaged")
+        text = repaired(found.text)
+        return replace(
+            found, text=text, state="no_text_layer" if found.text.strip() and not text else found.state
+        )
 
     def _by_pdfium(self, index: int) -> PdfPage | None:
-        """None where pdfium can't."""
+        """The text as pdfium gives it; None where it can't."""
         import pypdfium2
 
         try:
@@ -119,7 +124,7 @@ class _Document:
                 is_scan = len(text.strip()) < _FEW and _has_image(page)
         except (pypdfium2.PdfiumError, ValueError, UnicodeError):
             return None
-        return PdfPage(index + 1, repaired(text), "no_text_layer" if is_scan else "text")
+        return PdfPage(index + 1, text, "no_text_layer" if is_scan else "text")
 
     @cached_property
     def _pypdf(self) -> Any:
@@ -154,7 +159,8 @@ def _tried(get: Any) -> Any:
 
 
 def _is_odd(text: str) -> bool:
-    return len(_ODD.findall(text)) * _MANY_ODD > len(text)
+    """Whether so many signs are none that the page's fonts can't have told what they mean."""
+    return bool(_ODD.search(text)) and len(_ODD.findall(text)) * _MANY_ODD > len(text)
 
 
 def _has_image(page: Any) -> bool:

@@ -13,7 +13,7 @@ _UNSEEN = re.compile(
     "\ud800-\udfff\ue000-\uf8ff"  # lone surrogates, private use
     "\U000e0000-\U000e007f]"  # tags
 )
-_LINE_END = re.compile("\r\n?|\x85|\u2028|\u2029")
+_LINE_END = re.compile("[\r\x85\u2028\u2029]")
 
 
 def without_unseen(text: str) -> str:
@@ -21,7 +21,7 @@ def without_unseen(text: str) -> str:
 
     Zero-width joiners and directional marks stay: emoji, Persian and Indic scripts need them.
     """
-    return _UNSEEN.sub("", _LINE_END.sub("\n", text))
+    return _UNSEEN.sub("", _LINE_END.sub("\n", text.replace("\r\n", "\n")))
 
 
 def one_line(text: str, limit: int | None = None) -> str:

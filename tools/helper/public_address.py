@@ -9,6 +9,7 @@ import ipaddress
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from urllib.parse import quote, urlsplit, urlunsplit
 
 from tools.failure import Failure
@@ -105,6 +106,11 @@ def parse_web_address(
 
     The canonical URL is built anew from the parts, so that no other parser can read it differently.
     """
+    return _parsed(url, tuple(allow_hosts), is_public)
+
+
+@lru_cache(maxsize=256)
+def _parsed(url: str, allow_hosts: tuple[str, ...], is_public: AddressRule) -> WebAddress:
     scheme, authority, path, query = _split(url)
     host, port = _host_and_port(authority, DEFAULT_PORTS[scheme])
     owned = host.strip("[]") in {allowed.strip("[]. ").lower() for allowed in allow_hosts}

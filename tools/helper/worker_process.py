@@ -18,13 +18,16 @@ def main() -> None:
     jobs, results = sys.stdin.buffer, _own_output()
     _limit_memory()
     _prepare()
-    gc.freeze()  # what was loaded stays; no need to look through it again and again
+    gc.freeze()  # what was loaded stays
+    gc.disable()  # between jobs only: it would go through a page's tree again and again while somebody waits
     while True:
         try:
             job = cast(Any, read_frame(jobs))
         except EOFError:
             return
         write_frame(results, _done(job))
+        del job
+        gc.collect()
 
 
 def _done(job: tuple[Callable[..., object], tuple[object, ...]]) -> object:
