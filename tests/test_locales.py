@@ -49,6 +49,19 @@ def test_every_failure_that_is_raised_has_its_texts(language):
         assert locale.get(f"errors.{kind}.remedy") is not None, kind
 
 
+def test_japanese_faces_have_the_english_names_and_japanese_descriptions():
+    english, japanese = load_locale("en"), load_locale("ja")
+    assert list(japanese.texts["tools"]) == list(english.texts["tools"])
+    for tool in english.texts["tools"]:
+        face, model = japanese.face(tool), english.face(tool)
+        assert face.name == model.name and face.defaults == model.defaults
+        assert [(key, shown["name"]) for key, shown in face.arguments.items()] == [
+            (key, shown["name"]) for key, shown in model.arguments.items()
+        ]
+        for description in (face.description, *(shown["description"] for shown in face.arguments.values())):
+            assert re.search("[\u3040-\u30ff\u4e00-\u9fff]", description), description
+
+
 def test_every_text_is_used():
     """A key that no source names, whole or by its last part, is left over from something."""
     code = "\n".join(path.read_text(encoding="utf-8") for path in [*SOURCES, ROOT / "app.py"])
@@ -84,6 +97,8 @@ def test_every_text_is_used():
         ("fr", "en", "en"),
         ("en", "xx", "en"),
         ("fr_FR.UTF-8", "auto", "fr"),
+        ("ja,en;q=0.5", "auto", "ja"),
+        ("ja_JP.UTF-8", "auto", "ja"),
         ("C.UTF-8", "auto", "en"),
         (";;;q=x,,", "auto", "en"),
     ],
