@@ -12,6 +12,7 @@ from agent.events import Event, StepFinished, StepProgress, StepStarted
 from locales import Locale
 from tools.cancel import Cancel
 from tools.failure import Failure
+from tools.helper.pagination import address_in
 from tools.registry import ToolRegistry, failed
 from tools.tool import ToolContext, ToolResult
 
@@ -146,8 +147,12 @@ def _started(call: Call, registry: ToolRegistry, locale: Locale) -> StepStarted:
             call.id, call.name, call.arguments, locale("steps.unknown", name=_short(call.name))
         )
     given = registry.named_arguments(call.name, call.arguments)
-    shown = {name: _short(given.get(name, "…")) for name in tool.arguments.model_fields}
-    return StepStarted(call.id, tool.name, call.arguments, locale(f"steps.{tool.name}", **shown))
+    if address := address_in(str(given.get("continue_from", ""))):
+        label = locale("steps.reading_on", url=_short(address))
+    else:
+        shown = {name: _short(given.get(name, "…")) for name in tool.arguments.model_fields}
+        label = locale(f"steps.{tool.name}", **shown)
+    return StepStarted(call.id, tool.name, call.arguments, label)
 
 
 def _short(value: object) -> str:

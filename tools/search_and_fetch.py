@@ -9,7 +9,7 @@ from urllib.parse import unquote, urlsplit
 from pydantic import model_validator
 
 from tools.failure import Failure
-from tools.helper.pagination import format_page_to_limit, parse_token
+from tools.helper.pagination import format_page_to_limit, parse_token, was_repaired
 from tools.helper.pdf_parts import PdfReader
 from tools.helper.plain_text import one_line
 from tools.helper.readable import Pdf, Readable, Text
@@ -88,15 +88,17 @@ def search_and_fetch(arguments: FetchArguments, context: ToolContext) -> ToolRes
     """
     wished = arguments.max_chars if arguments.max_chars > 0 else context.settings.fetch_max_chars
     limit = min(wished, context.max_result_chars)
-    place = (
-        _resumed(arguments.continue_from) if arguments.continue_from.strip() else _found(arguments, context)
-    )
+    notes: list[str] = []
+    if arguments.continue_from.strip():
+        place: _Place | None = _resumed(arguments.continue_from, notes, context)
+    else:
+        place = _found(arguments, context)
     if place is None:
         return ToolResult(context.locale("results.no_results", query=one_line(arguments.query)), data=[])
     failed: list[str] = []
     while place:
         try:
-            return _part(place, limit, "".join(f"{line}\n" for line in failed), context)
+            return _part(place, limit, "".join(f"{line}\n" for line in notes + failed), context)
         except Failure as failure:
             if failure.kind in ("stopped", "max_chars_too_small"):
                 raise
@@ -110,8 +112,8 @@ def search_and_fetch(arguments: FetchArguments, context: ToolContext) -> ToolRes
 TOOL = Tool(NAME, search_and_fetch, FetchArguments, read_only=True, seconds=120)
 
 
-def _resumed(token: str) -> _Place:
-    """The place that a token names. Raises InvalidTokenError."""
+def _resumed(token: str, notes: list[str], context: ToolContext) -> _Place:
+    """The place that a token names; a repaired one is told in `notes`. Raises InvalidTokenError."""
     names = ("matched", "file_idx", "file_offset", "pdf_page_index", "pdf_page_char_offset", "file_type")
     parsed = parse_token(token, NAME, *names)
     matched, file = tuple(parsed["matched"]), parsed["file_idx"]
@@ -119,7 +121,12 @@ def _resumed(token: str) -> _Place:
     if not sound or file >= len(matched):
         raise Failure("invalid_token")
     places = (parsed[name] for name in ("file_offset", "pdf_page_index", "pdf_page_char_offset"))
-    return _Place(matched, parsed["file_type"], file, *places)
+    place = _Place(matched, parsed["file_type"], file, *places)
+    if was_repaired(token, parsed):
+        key = "token_repaired_pdf" if place.file_type == "pdf" else "token_repaired"
+        where = {"url": place.url, "offset": place.offset, "page": place.page + 1}
+        notes.append(context.locale(f"results.{key}", **where))
+    return place
 
 
 def _found(arguments: FetchArguments, context: ToolContext) -> _Place | None:

@@ -31,10 +31,13 @@ _WRAPPING = "`'\"<>()[]{}.,;:="
 _COMPACT = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False)
 _ALPHABET = re.compile(r"[A-Za-z0-9_-]+")
 _SHORTEST_PART = 40
+_PLACES = (
+    *("offset", "page_index", "page_char_offset"),
+    *("file_offset", "pdf_page_index", "pdf_page_char_offset"),
+)
 _FIELDS: Mapping[str, type] = {
     **dict.fromkeys(("url", "file_type"), str),
-    **dict.fromkeys(("offset", "page_index", "page_char_offset", "file_idx", "file_offset"), int),
-    **dict.fromkeys(("pdf_page_index", "pdf_page_char_offset"), int),
+    **dict.fromkeys(("file_idx", *_PLACES), int),
     "matched": list,
 }
 """The type of each field, in the tokens of every tool. Numbers count from 0."""
@@ -87,14 +90,13 @@ class _Issued:
     def __contains__(self, token: str) -> bool:
         return token in self._tokens
 
-    def nearest(self, token: str) -> str | None:
-        """The issued token that `token` must have been, or None where none or several come close."""
+    def nearest(self, token: str) -> list[str]:
+        """The issued tokens that `token` may have been: those that are most like it, if any are like it."""
         with self._lock:
             candidates = [known for known in self._tokens if abs(len(known) - len(token)) < len(token) // 8]
-        ranked = sorted(((_likeness(token, known), known) for known in candidates), reverse=True)
-        if not ranked or ranked[0][0] < _ALIKE or (len(ranked) > 1 and ranked[0][0] == ranked[1][0]):
-            return None
-        return ranked[0][1]
+        likeness = {known: _likeness(token, known) for known in candidates}
+        most = max(likeness.values(), default=0.0)
+        return [known for known in candidates if likeness[known] == most >= _ALIKE]
 
 
 _issued = _Issued()
@@ -126,6 +128,15 @@ def was_repaired(token: str, parsed: Mapping[str, Any]) -> bool:
     return cleaned not in _issued and cleaned != _encoded(parsed)
 
 
+def address_in(token: str) -> str:
+    """The address that a token names as it stands, for people to see; "" where it names none."""
+    try:
+        payload = _payload(_cleaned(token))
+        return str(payload["url"] if "url" in payload else payload["matched"][payload["file_idx"]]["href"])
+    except (InvalidTokenError, LookupError, TypeError):
+        return ""
+
+
 def _encoded(payload: Mapping[str, Any]) -> str:
     return base64.urlsafe_b64encode(_COMPACT.encode(payload).encode()).rstrip(b"=").decode()
 
@@ -136,14 +147,28 @@ def _cleaned(token: str) -> str:
 
 
 def _as_issued(token: str, tool: str, fields: tuple[str, ...]) -> str:
-    known = _issued.nearest(token)
-    if known is None:
-        return token
+    """The token that was meant: the one that was issued and is nearest to it.
+
+    One for the same address as that, but for another place in it, is taken as it is: it may have been
+    issued before a restart. Raises InvalidTokenError where it can't be known.
+    """
+    nearest = _issued.nearest(token)
     try:
-        given, original = _decoded(token, tool, fields), _decoded(known, tool, fields)
+        given = _decoded(token, tool, fields)
     except InvalidTokenError:
-        return known
-    return token if given.get("url") == original.get("url") else known
+        given = {}
+    known = [_payload(each) for each in nearest]
+    if all(_address(each) == _address(given) for each in known):
+        return token
+    other_of_its_files = "matched" in given and given["matched"] == known[0].get("matched")
+    if len(known) > 1 or other_of_its_files:
+        raise InvalidTokenError("invalid_token")
+    return nearest[0]
+
+
+def _address(payload: Mapping[str, Any]) -> dict[str, Any]:
+    """All that says where a text is to be had, without the place in it."""
+    return {name: value for name, value in payload.items() if name not in _PLACES}
 
 
 def _decoded(token: str, tool: str, fields: tuple[str, ...]) -> dict[str, Any]:
