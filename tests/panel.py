@@ -29,15 +29,24 @@ ONLY_LOOPBACK = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLU
 
 
 class Panel:
-    """A running panel. `log` is what it printed so far."""
+    """A running panel. `log` is what it printed so far; `settings` are further lines of its config.yaml."""
 
-    def __init__(self, folder: Path, *options: str, chat: Script | None = None, **environment: str) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *options: str,
+        chat: Script | None = None,
+        settings: str = "",
+        **environment: str,
+    ) -> None:
         self._stack = contextlib.ExitStack()
         self.ollama = self._stack.enter_context(ScriptedOllama(chat=chat))
         self.site = self._stack.enter_context(ScriptedSite())
         self.searxng = self._stack.enter_context(ScriptedSearxng(self.site.search_results))
         self.folder = folder
         self.config = demo_config(folder, self.ollama.url, self.searxng.url)
+        with self.config.open("a", encoding="utf-8") as config:
+            config.write(settings)
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self._log = folder / "panel.log"

@@ -94,7 +94,10 @@ class Attachments:
 
         Raises Failure "attachment_missing".
         """
-        wanted = one_line(id).removeprefix(PREFIX).strip(" <>")
+        wanted = one_line(id)
+        if wanted.lower().startswith(PREFIX):
+            wanted = wanted[len(PREFIX) :]
+        wanted = wanted.strip(" <>")
         named = [each for each in self if each.name.casefold() == wanted.casefold()]
         found = self._kept.get(wanted) or (named[-1] if named else None)
         if found is None:

@@ -60,6 +60,7 @@ class _ChatTab:
             allow_file_downloads=False,
         )
         placeholder: Any = tr("ask_placeholder")
+        self.problem = gr.Markdown(visible=False, elem_id="problem")
         self.box = gr.MultimodalTextbox(
             label=tr("ask_placeholder"),
             placeholder=placeholder,
@@ -93,8 +94,8 @@ class _ChatTab:
 
         chosen = [self.page, *self.bar.choice]
         sent: list[Any] = [
-            self.box.submit(self.send_box, [self.box, *chosen], self.box, **at_once),
-            self.chat.example_select(self.send_example, chosen, self.box, **at_once),
+            self.box.submit(self.send_box, [self.box, *chosen], [self.box, self.problem], **at_once),
+            self.chat.example_select(self.send_example, chosen, [self.box, self.problem], **at_once),
         ]
         for begins in (self.running.change, *(event.then for event in sent)):
             followed: Any = begins(self.follow, self.page, self.chat, **queued)
@@ -138,22 +139,27 @@ class _ChatTab:
         tools: Sequence[str],
         structured: bool,
         request: gr.Request,
-    ) -> Any:
+    ) -> tuple[Any, ...]:
         """A question was sent, perhaps with files."""
         choice = choice_of(model, enabled, tools, structured)
         return self.send(written["text"], written["files"], page, choice, request)
 
-    def send(self, text: str, files: Sequence[str], page: _Page, choice: Choice, request: gr.Request) -> Any:
-        """Begin the run of a question. What follows draws it."""
+    def send(
+        self, text: str, files: Sequence[str], page: _Page, choice: Choice, request: gr.Request
+    ) -> tuple[Any, ...]:
+        """Begin the run of a question, which what follows draws; or say above the box why it can't be asked.
+
+        Gradio's own messages over the page are for queued events alone.
+        """
         person, locale = person_of(request), locale_of(request)
         conversation = self._conversation(page, request)
         try:
             attached = [_attach(conversation, Path(file)) for file in files]
             self.assistant.ask(conversation, text, choice, person.owner, locale, attached)
         except Failure as failure:
-            gr.Warning(str(failure.told(locale)))
-            return _box(conversation.running is not None)
-        return _box(running=True, value="")
+            problem = gr.Markdown(f"❌ {failure.told(locale)}", visible=True)
+            return _box(conversation.running is not None), problem
+        return _box(running=True, value=""), gr.Markdown(visible=False)
 
     def send_example(
         self,
@@ -164,7 +170,7 @@ class _ChatTab:
         structured: bool,
         chosen: gr.SelectData,
         request: gr.Request,
-    ) -> Any:
+    ) -> tuple[Any, ...]:
         """One of the offered questions was chosen."""
         choice = choice_of(model, enabled, tools, structured)
         return self.send(chosen.value["text"], (), page, choice, request)

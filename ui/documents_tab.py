@@ -29,7 +29,7 @@ def documents_tab(panel: Panel, tab: gr.Tab) -> None:
         try:
             made = documents.list(person_of(request).owner)
         except Failure as failure:
-            return f'<p class="problem">❌ {escape(str(failure.told(locale)))}</p>'
+            return _problem(failure, locale)
         if not made:
             return f'<p class="empty">{escape(locale("ui.no_documents"))}</p>'
         return f'<ul class="documents">{"".join(_entry(document, locale) for document in made)}</ul>'
@@ -38,11 +38,15 @@ def documents_tab(panel: Panel, tab: gr.Tab) -> None:
         try:
             documents.delete(person_of(request).owner, str(chosen.name))
         except Failure as failure:
-            gr.Warning(str(failure.told(locale_of(request))))
+            return _problem(failure, locale_of(request)) + show(request)
         return show(request)
 
     tab.select(show, None, listed, api_visibility="private", show_progress="hidden", queue=False)
     listed.click(delete, None, listed, api_visibility="private", show_progress="hidden", queue=False)
+
+
+def _problem(failure: Failure, locale: Locale) -> str:
+    return f'<p class="problem">❌ {escape(str(failure.told(locale)))}</p>'
 
 
 def _entry(document: Document, locale: Locale) -> str:

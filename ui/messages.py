@@ -228,7 +228,7 @@ def question(text: str, conversation: str = "", attached: Sequence[Attachment] =
 def _attachment(conversation: str, file: Attachment) -> str:
     address = f"files/{conversation}/{file.number}"
     if file.kind == "image":
-        return f"![{_plain(file.name)}]({address})"
+        return f"![{file.name}]({address})"  # of letters, digits and ". ()-_" only, and shown as it stands
     return f"[📎 {_plain(file.name)}]({address}) ({size(file.bytes)})"
 
 

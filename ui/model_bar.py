@@ -108,7 +108,8 @@ class ModelBar:
             if _may_fetch(request):
                 self.assistant.built_in().go_on()
         except Failure as failure:
-            gr.Warning(str(failure.told(locale_of(request))))
+            *listed, _, button, timer = self.list_models(request)
+            return *listed, _shown(f"❌ {failure.told(locale_of(request))}"), button, timer
         return self.list_models(request)
 
     def offer_structured(self, model: str) -> Any:

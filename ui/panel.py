@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import gradio as gr
+from gradio.exceptions import InvalidPathError
+from gradio_client.utils import is_file_obj_with_meta, is_http_url_like, traverse
 from starlette.middleware import Middleware
 
 from agent.assistant import Assistant
@@ -47,6 +49,11 @@ class Panel(gr.Blocks):
     def is_open(self) -> bool:
         """Whether people other than the one at this machine may reach the panel."""
         return self.server_is_open or bool(self.share)
+
+    async def preprocess_data(self, block_fn: Any, inputs: list[Any], *others: Any, **options: Any) -> Any:
+        """As Gradio's own, which would fetch any address that stands in the place of an uploaded file."""
+        traverse(inputs, _refuse_address, is_file_obj_with_meta)
+        return await super().preprocess_data(block_fn, inputs, *others, **options)
 
     def launch(self, **options: Any) -> Any:  # type: ignore[override]
         """Start serving; takes what gr.Blocks.launch takes, by keyword."""
@@ -124,6 +131,11 @@ class Panel(gr.Blocks):
         if getattr(self, "is_colab", False):  # Gradio knows once it is launched
             return ["https://colab.research.google.com", "https://*.googleusercontent.com"]
         return []
+
+
+def _refuse_address(file: dict[str, Any]) -> None:
+    if is_http_url_like(file["path"].strip().lower()):
+        raise InvalidPathError("Only files that were uploaded can be attached.")
 
 
 def _theme() -> gr.themes.Base:
