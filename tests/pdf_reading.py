@@ -1,4 +1,4 @@
-"""Reading PDFs back as pypdf and as PDFium, the engine of a browser, see them."""
+"""Reading PDFs back as pypdf and as PDFium, the engine of a browser, see them, and odd ones made by hand."""
 
 import io
 import re
@@ -69,3 +69,49 @@ def links_of(pdf: RenderedPdf) -> list[str]:
             action = annotation.get_object().get("/A")
             found.append(str(action["/URI"]) if action else "internal")
     return found
+
+
+_PRIVATE_USE = b"""/CIDInit /ProcSet findresource begin 12 dict begin begincmap
+/CMapName /Private def /CMapType 2 def
+1 begincodespacerange <00> <FF> endcodespacerange
+1 beginbfrange <20> <7E> <%s> endbfrange
+endcmap CMapName currentdict /CMap defineresource pop end end"""
+
+
+def private_use_pdf(unread: str, readable: str = "", first_code: str = "E000") -> bytes:
+    """A PDF of one page that shows `unread` in a font that maps its signs to code points for private use,
+    from `first_code` on (UTF-16 in hexadecimal); and `readable` below it, in a font that tells its meaning.
+    """
+    drawn = "".join(
+        f"BT /{font} 12 Tf 72 {height} Td ({text}) Tj ET "
+        for font, height, text in (("F1", 700, unread), ("F2", 40, readable))
+        if text
+    )
+    font = b"/Type /Font /Subtype /Type1 /BaseFont /Helvetica"
+    return _raw_pdf(
+        b"<< /Type /Catalog /Pages 2 0 R >>",
+        b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+        b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents 4 0 R"
+        b" /Resources << /Font << /F1 5 0 R /F2 6 0 R >> >> >>",
+        _stream(drawn.encode("ascii")),
+        b"<< %s /ToUnicode 7 0 R >>" % font,
+        b"<< %s >>" % font,
+        _stream(_PRIVATE_USE % first_code.encode("ascii")),
+    )
+
+
+def _stream(content: bytes) -> bytes:
+    return b"<< /Length %d >>\nstream\n%s\nendstream" % (len(content), content)
+
+
+def _raw_pdf(*objects: bytes) -> bytes:
+    """The objects, numbered from 1, as a file with a right table of offsets; the first is the catalog."""
+    file, offsets = bytearray(b"%PDF-1.4\n"), []
+    for number, content in enumerate(objects, 1):
+        offsets.append(len(file))
+        file += b"%d 0 obj\n%s\nendobj\n" % (number, content)
+    size = len(objects) + 1
+    entries = b"".join(b"%010d 00000 n \n" % offset for offset in offsets)
+    table = b"xref\n0 %d\n0000000000 65535 f \n%s" % (size, entries)
+    end = b"trailer\n<< /Size %d /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF\n" % (size, len(file))
+    return bytes(file) + table + end

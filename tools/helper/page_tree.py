@@ -18,18 +18,25 @@ _UNSEEN_TAGS = (
     *("meta", "link", "img", "picture", "source", "video", "audio", "input", "button", "select", "textarea"),
 )
 """What holds no text of the page; images and controls too, since all that follows takes time by the node."""
-_UNSEEN_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0(?![.\d])", re.I)
+_UNSEEN_STYLE = re.compile(
+    r"display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*(?:0|1\s*p[xt])(?![.\d])|"
+    r"(?:left|right|top|bottom|text-indent)\s*:\s*-(?:999|\d{5})",
+    re.I,
+)
+"""Not shown, too small to be seen, or far outside of the window."""
 _APP_ROOTS = frozenset({"root", "app", "__next", "__nuxt", "___gatsby", "svelte", "ember-app"})
 _LONGEST_TITLE = 200
 
 
 @dataclass(frozen=True)
 class PageSigns:
-    """What a page says beside its text. `article` is the text that it gives to search engines."""
+    """What a page says beside its text. `article` is the text that it gives to search engines, `linked` the
+    names and descriptions of what it tells them about."""
 
     title: str
     description: str
     article: str
+    linked: str
     free: bool
     scripts: int
     without_scripts: str
@@ -99,6 +106,7 @@ def page_signs(tree: Any) -> PageSigns:
         title=one_line(title, _LONGEST_TITLE),
         description=one_line(meta.get("og:description") or meta.get("description", ""), 500),
         article=max((entry["articleBody"] for entry in articles if _is_text(entry)), key=len, default=""),
+        linked=one_line(" · ".join(dict.fromkeys(_told(articles))), 500),
         free=not any(str(entry.get("isAccessibleForFree")).lower() == "false" for entry in articles),
         scripts=len(tree.findall(".//script")),
         without_scripts=one_line(" ".join(node.text_content() for node in tree.iter("noscript")), 2000),
@@ -184,6 +192,12 @@ def _objects(value: Any) -> Iterator[dict[str, Any]]:
         inner = value
     for entry in inner if isinstance(inner, list) else ():
         yield from _objects(entry)
+
+
+def _told(entries: Iterable[dict[str, Any]]) -> Iterator[str]:
+    for entry in entries:
+        told = (entry.get(name) for name in ("headline", "name", "description"))
+        yield from (text for text in told if isinstance(text, str) and text.strip())
 
 
 def _is_text(entry: dict[str, Any]) -> bool:

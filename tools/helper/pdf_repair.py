@@ -6,8 +6,11 @@ import unicodedata
 from tools.helper.plain_text import without_unseen
 
 _LIGATURE = re.compile("[\ufb00-\ufb06]")
-_BULLET = re.compile("[\uf0a7\uf0b7\uf0fc\uf076\uf0d8]")
+BULLET = re.compile("[\uf0a7\uf0b7\uf0fc\uf076\uf0d8]")
 """Bullets of Symbol and Wingdings, which have no other code than one for private use."""
+
+_PRIVATE = re.compile("[\U000f0000-\U0010ffff]")
+"""Signs of a font that says nothing of what they mean; those of the first plane go with what is unseen."""
 
 _MARKED_HYPHEN = re.compile("[\x02\ufffe\u00ad]\r?\n?")
 """pdfium's own marks for a hyphen that is only there because the line ends; and the soft hyphen."""
@@ -22,7 +25,7 @@ def repaired(text: str) -> str:
     if "\x02" in text or not text.isascii():
         text = _MARKED_HYPHEN.sub("", text)
         text = _LIGATURE.sub(lambda found: unicodedata.normalize("NFKC", found[0]), text)
-        text = _BULLET.sub("•", text)
+        text = _PRIVATE.sub("", BULLET.sub("•", text))
     lines = without_unseen(text).split("\n")
     text = _joined("\n".join([line.rstrip(_BLANKS) for line in lines]))
     return (_EMPTY_LINES.sub("\n\n", text) if "\n\n\n" in text else text).strip("\n")

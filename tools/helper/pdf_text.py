@@ -6,6 +6,7 @@ To be run in a worker process alone: pdfium is not safe in threads, and what rea
 import io
 import logging
 import re
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -14,17 +15,22 @@ from typing import Any, Literal
 
 from tools.failure import Failure
 from tools.helper.pdf_columns import columns_text
-from tools.helper.pdf_repair import repaired
+from tools.helper.pdf_repair import BULLET, repaired
 from tools.helper.plain_text import one_line
 
 State = Literal["text", "no_text_layer", "damaged"]
 
 _FEW = 20
-"""A page with an image and fewer characters than this is a scan with a stamp on it."""
+"""A page with fewer characters than this beside an image is a scan with a stamp on it; beside signs that
+nobody can read, a page with a number on it."""
 
-_ODD = re.compile("[\ufffd\ufffe\uffff\ue000-\uf8ff\x00-\x08\x0e-\x1f]")
+_ODD = re.compile(
+    f"[\ufffd\ufffe\uffff\ue000-\uf8ff\U000f0000-\U0010ffff\x00-\x08\x0e-\x1f](?<!{BULLET.pattern})"
+)
 _MANY_ODD = 10
 """One in so many characters that are none: the page's fonts do not tell what their signs mean."""
+
+_UNFELT_SECONDS = 0.1
 
 _NO_TITLE = re.compile(
     r"untitled.*|sans titre|title|document\d*|\(.*\)|.*\.(?:pdf|docx?|tex|dvi|indd|qxd)", re.I
@@ -50,15 +56,25 @@ class PdfPages:
     title: str
 
 
-def read_pdf(data: bytes, first: int = 0, most: int = 25) -> PdfPages:
-    """At most `most` pages from `first` on, which counts from 0.
+def read_pdf(data: bytes, first: int = 0, most: int = 25, ahead: int = 0) -> PdfPages:
+    """At most `most` pages from `first` on, which counts from 0; and up to `ahead` more in no time.
 
     A page that can't be read is told as such and passed over. Raises Failure "password_needed" or
     "pdf_broken" where there is no page to be had at all.
     """
     with _Document(data) as document:
-        indexes = range(first, min(first + most, document.count))
-        return PdfPages(tuple(map(document.page, indexes)), document.count, document.title)
+        pages = tuple(map(document.page, _indexes(first, most, ahead, document.count)))
+        return PdfPages(pages, document.count, document.title)
+
+
+def _indexes(first: int, most: int, ahead: int, count: int) -> Iterator[int]:
+    """The pages to be read; those ahead only while nobody would feel it."""
+    soon = time.monotonic() + _UNFELT_SECONDS
+    yield from range(first, min(first + most, count))
+    for index in range(first + most, min(first + most + ahead, count)):
+        if time.monotonic() > soon:
+            return
+        yield index
 
 
 class _Document:
@@ -107,9 +123,8 @@ class _Document:
         if found is None:
             return PdfPage(index + 1, "", "damaged")
         text = repaired(found.text)
-        return replace(
-            found, text=text, state="no_text_layer" if found.text.strip() and not text else found.state
-        )
+        is_unread = len(text) < _FEW and _is_odd(found.text)
+        return replace(found, text=text, state="no_text_layer" if is_unread else found.state)
 
     def _by_pdfium(self, index: int) -> PdfPage | None:
         """The text as pdfium gives it; None where it can't."""

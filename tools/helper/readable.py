@@ -21,6 +21,9 @@ _PAGE_SECONDS = 8.0
 """For a page or a text; the slowest real ones take one."""
 _PDF_SECONDS = 15.0
 _PDF_PAGE_SECONDS = 4.0
+_AHEAD = 4
+"""So many times the pages that were asked for are read ahead: one who reads on will ask for them."""
+
 _WORKER_FAILURES = frozenset({"reading_timeout", "reading_memory", "reading_crash", "internal"})
 
 
@@ -49,6 +52,7 @@ class Pdf:
         self.body = fetched.body
         self._lock = threading.Lock()
         self._pages = _by_number(first)
+        self._alone_below = 0
 
     @property
     def bytes(self) -> int:
@@ -64,19 +68,30 @@ class Pdf:
         return sum(len(page.text) for page in list(self._pages.values()))
 
     def page(self, number: int, most: int, cancel: Cancel) -> PdfPage:
-        """A page, from 1 on. Those after it are read with it, `most` in all, unless that goes wrong: then it
-        is read alone, and if even that does, it is a damaged one. Raises Failure "stopped"."""
+        """A page, from 1 on. Those after it are read with it, `most` in all and more where that is quick.
+
+        Where that goes wrong, each of them is read alone, and one that even so can't be read is a damaged
+        one. Raises Failure "stopped".
+        """
         with self._lock:
-            for together, seconds in ((most, _PDF_SECONDS), (1, _PDF_PAGE_SECONDS)):
-                if number not in self._pages:
-                    try:
-                        read = workers.run(seconds, cancel, read_pdf, self.body, number - 1, together)
-                    except Failure as failure:
-                        if failure.kind not in _WORKER_FAILURES:
-                            raise
-                    else:
-                        self._pages |= _by_number(read)
+            if number not in self._pages and number >= self._alone_below:
+                ahead = _AHEAD * most
+                went_well = self._read(number, most, ahead, _PDF_SECONDS, cancel)
+                self._alone_below = 0 if went_well else number + most + ahead
+            if number not in self._pages:
+                self._read(number, 1, 0, _PDF_PAGE_SECONDS, cancel)
             return self._pages.setdefault(number, PdfPage(number, "", "damaged"))
+
+    def _read(self, number: int, most: int, ahead: int, seconds: float, cancel: Cancel) -> bool:
+        """Whether the pages could be read."""
+        try:
+            read = workers.run(seconds, cancel, read_pdf, self.body, number - 1, most, ahead)
+        except Failure as failure:
+            if failure.kind not in _WORKER_FAILURES:
+                raise
+            return False
+        self._pages |= _by_number(read)
+        return True
 
 
 Readable = Text | Pdf
