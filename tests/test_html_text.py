@@ -303,3 +303,17 @@ def test_any_markup_gives_text_or_a_failure(markup: str) -> None:
         assert read(markup).text
     except Failure as failure:
         assert failure.kind in ("empty_page", "needs_javascript")
+
+
+@pytest.mark.parametrize("around", ["{}", "<div>{}</div>", '<div class="container"><div>{}</div></div>'])
+def test_a_page_that_names_no_main_part_keeps_its_headings_lists_and_divisions(around: str) -> None:
+    said = (
+        f"<h1>Bats</h1><p>{WORDS}</p><h2>Food</h2><ul><li>moths</li><li>figs</li></ul><p>{WORDS}</p>"
+        f"<div>They hunt at night.</div><p>{WORDS}</p>"
+    )
+    menu = '<nav><a href="/a">Menu</a></nav><p>Short note in a box.</p>'
+    text = read(f"<html><body>{menu}{around.format(said)}<footer>Imprint</footer></body></html>").text
+    lines = [line for line in text.splitlines() if line and line != WORDS.strip()]
+    assert [line for line in lines if "note in a box" not in line] == [
+        *("# Bats", "## Food", "- moths", "- figs", "They hunt at night."),
+    ]

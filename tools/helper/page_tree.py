@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import dropwhile
@@ -26,6 +27,32 @@ _UNSEEN_STYLE = re.compile(
 """Not shown, too small to be seen, or far outside of the window."""
 _APP_ROOTS = frozenset({"root", "app", "__next", "__nuxt", "___gatsby", "svelte", "ember-app"})
 _LONGEST_TITLE = 200
+_ARTICLE = 200
+"""Characters of paragraphs below which there is no article worth the name."""
+
+BLOCKS = frozenset(
+    {
+        *("p", "div", "section", "article", "main", "header", "footer", "nav", "aside", "form", "figure"),
+        *(
+            "h1",
+            "h2",
+            "h3",
+            "h4",
+            "h5",
+            "h6",
+            "ul",
+            "ol",
+            "li",
+            "dl",
+            "table",
+            "tr",
+            "td",
+            "pre",
+            "blockquote",
+        ),
+    }
+)
+"""What begins a line of its own."""
 
 
 @dataclass(frozen=True)
@@ -135,10 +162,37 @@ def keep_visible(tree: Any, url: str) -> None:
             link.set("href", address)
 
 
+def mark_article(tree: Any) -> None:
+    """Where a page names no main part, what holds half of the text of all paragraphs, or more, is made its
+    article: extractors know one by its tag, and lose the headings and lists of any other."""
+    if next(tree.iter("article", "main"), None) is not None:
+        return
+    lengths: Counter[Any] = Counter()
+    for paragraph in tree.iter("p"):
+        lengths[paragraph.getparent()] += text_length(paragraph)
+    if not lengths:
+        return
+    node, length = lengths.most_common(1)[0]
+    if length < _ARTICLE or 2 * length < lengths.total():
+        return
+    if node.tag in ("div", "section", "center"):
+        node.tag = "article"
+    elif node.tag == "body":
+        article = node.makeelement("article")
+        article.text, node.text = node.text, None
+        article.extend(node.getchildren())
+        node.append(article)
+
+
 def visible_length(tree: Any) -> int:
-    """How many characters of text a reader can see, each run of white space counted as one."""
+    """How many characters of text a reader can see."""
     body = tree.find("body")
-    return len(" ".join((tree if body is None else body).text_content().split()))
+    return text_length(tree if body is None else body)
+
+
+def text_length(node: Any) -> int:
+    """Characters of all text in it, each run of white space counted as one."""
+    return len(" ".join(node.text_content().split()))
 
 
 def is_hidden(hidden: str | None, style: str | None) -> bool:
