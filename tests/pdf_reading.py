@@ -11,7 +11,7 @@ from pypdf import PdfReader
 from tools.helper.pdf import look
 from tools.helper.pdf.render import RenderedPdf
 
-TEXT_LEFT, TEXT_RIGHT = look.MARGIN, look.PAGE_WIDTH - look.MARGIN
+TEXT_LEFT, TEXT_RIGHT = look.MARGIN, look.A4.width - look.MARGIN
 
 
 def texts(pdf: RenderedPdf) -> tuple[str, str]:
@@ -53,7 +53,7 @@ def assert_within_margins(pdf: RenderedPdf) -> None:
         assert left > TEXT_LEFT - 3 and right < TEXT_RIGHT + 3, where
         foot = top < look.MARGIN
         assert (foot and bottom > 20) or bottom > look.MARGIN - 4, where
-        assert top < look.PAGE_HEIGHT - look.MARGIN + 3, where
+        assert top < look.A4.height - look.MARGIN + 3, where
 
 
 def baseline_of(pdf: RenderedPdf, word: str) -> tuple[int, float]:

@@ -8,7 +8,8 @@ Align = Literal["start", "left", "center", "right"]
 
 
 class Span(NamedTuple):
-    """A stretch of text of one kind. `link` is its address, or "" without one."""
+    """A stretch of text of one kind. `link` is its address, or "" without one; `shift` is 1 for small text
+    above the line, -1 for such below it."""
 
     text: str
     bold: bool = False
@@ -16,6 +17,7 @@ class Span(NamedTuple):
     code: bool = False
     strike: bool = False
     link: str = ""
+    shift: int = 0
 
 
 LINE_BREAK = Span("\n")
@@ -33,10 +35,11 @@ class Paragraph:
 
 @dataclass(slots=True)
 class Heading:
-    """A heading of level 1 to 6."""
+    """A heading of level 1 to 6. Links find it by its `anchor`."""
 
     level: int
     spans: Spans
+    anchor: str = ""
 
 
 @dataclass(slots=True)
@@ -59,10 +62,11 @@ class Quote:
 
 @dataclass(slots=True)
 class Item:
-    """An item of a list; `checked` is None for one that has no check box."""
+    """An item of a list; `checked` is None for one that has no check box. Links find it by its `anchor`."""
 
     blocks: "list[Block]"
     checked: bool | None = None
+    anchor: str = ""
 
 
 @dataclass(slots=True)
@@ -74,9 +78,20 @@ class ItemList:
 
 
 @dataclass(slots=True)
+class Definition:
+    """Words and what they mean, each meaning as blocks of its own."""
+
+    term: Spans
+    meanings: "list[list[Block]]"
+
+
+@dataclass(slots=True)
 class Cell:
+    """A cell of a table; `heads` where it was written as the head of its column or row."""
+
     spans: Spans
     align: Align = "start"
+    heads: bool = False
 
 
 @dataclass(slots=True)
@@ -87,7 +102,12 @@ class Table:
     rows: list[list[Cell]] = field(default_factory=list)
 
 
-Block = Paragraph | Heading | Code | Rule | Quote | ItemList | Table
+Block = Paragraph | Heading | Code | Rule | Quote | ItemList | Definition | Table
+
+
+def plain_spans(text: str) -> Spans:
+    """A text of several lines as spans."""
+    return tuple(span for line in text.split("\n") for span in (Span(line), LINE_BREAK))[:-1]
 
 
 def plain_text(block: Block | Item) -> str:
@@ -99,6 +119,8 @@ def plain_text(block: Block | Item) -> str:
             return text
         case Quote(blocks) | Item(blocks):
             return "\n".join(plain_text(inner) for inner in blocks)
+        case Definition(term, meanings):
+            return "\n".join([_text(term), *(plain_text(inner) for each in meanings for inner in each)])
         case ItemList(items):
             return "\n".join(plain_text(item) for item in items)
         case Table(header, rows):

@@ -3,7 +3,8 @@
 
 import struct
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from urllib.parse import quote, unquote
@@ -15,7 +16,6 @@ from fpdf.fonts import PDFFontDescriptor
 from fpdf.output import CIDSystemInfo, OutputProducer, PDFFont, PDFFontStream
 from fpdf.syntax import Name, PDFArray, PDFContentStream, PDFString
 
-from tools.helper.pdf import look
 from tools.helper.pdf.font import BOLD, Font
 from tools.helper.pdf.pages import Link, Page, Pages
 
@@ -30,11 +30,21 @@ Glyphs = Mapping[int, str]
 """Numbers of glyphs, each with the text it stands for."""
 
 
-def write_pdf(
-    pages: Pages, used: Mapping[Font, Glyphs], *, title: str, language: str, created: datetime
-) -> bytes:
+@dataclass(frozen=True)
+class Facts:
+    """What the file tells of the document beside its pages. `outline` has a level, from 0, the text and the
+    anchor of each heading in it."""
+
+    title: str
+    language: str
+    author: str
+    created: datetime
+    outline: Sequence[tuple[int, str, str]] = ()
+
+
+def write_pdf(pages: Pages, used: Mapping[Font, Glyphs], facts: Facts) -> bytes:
     """The document as a file. `used` holds the glyphs of every font that the pages name."""
-    pdf = FPDF(unit="pt", format=(look.PAGE_WIDTH, look.PAGE_HEIGHT))
+    pdf = FPDF(unit="pt", format=pages.paper)
     pdf.set_auto_page_break(False)
     pdf.single_resources_object = True
     pdf.resource_access_policy = ResourceAccessPolicy.NONE
@@ -42,11 +52,14 @@ def write_pdf(
         pdf.add_page()
         pdf.pages[number].contents.extend("\n".join(page.operators).encode("ascii"))
     _add_links(pdf, pages.pages, pages.anchors)
-    pdf.set_title(title)
-    pdf.set_creation_date(created)
+    _add_outline(pdf, facts.outline, pages.anchors)
+    pdf.set_title(facts.title)
+    pdf.set_creation_date(facts.created)
     pdf.set_producer("")
-    if language:
-        pdf.set_lang(language)
+    if facts.author:
+        pdf.set_author(facts.author)
+    if facts.language:
+        pdf.set_lang(facts.language)
     fonts = {number: (font, used[font]) for font, number in pages.font_numbers.items()}
     return bytes(pdf.output(output_producer_class=lambda document: _Producer(document, fonts)))
 
@@ -58,6 +71,17 @@ def _add_links(pdf: FPDF, pages: Iterable[Page], anchors: Mapping[str, tuple[int
             target = _target(pdf, link, anchors)
             if target is not None:
                 pdf.link(link.left, link.top, link.width, link.height, target)
+
+
+def _add_outline(
+    pdf: FPDF, outline: Iterable[tuple[int, str, str]], anchors: Mapping[str, tuple[int, float]]
+) -> None:
+    for level, text, anchor in outline:
+        if anchor in anchors:
+            page, top = anchors[anchor]
+            pdf.page = page + 1
+            pdf.set_y(top)
+            pdf.start_section(text, level, strict=False)
 
 
 def _target(pdf: FPDF, link: Link, anchors: Mapping[str, tuple[int, float]]) -> str | int | None:

@@ -9,8 +9,7 @@ from tools.helper.pdf.font_search import main_font
 from tools.helper.pdf.pages import Pages
 from tools.helper.pdf.typeset import Line
 
-_TOP, _BOTTOM = look.MARGIN, look.PAGE_HEIGHT - look.MARGIN
-_MOST_HELD = (_BOTTOM - _TOP) / 2
+_TOP = look.MARGIN
 _NARROWEST = 140.0
 """Width that no list or quote makes narrower, however deep it is nested."""
 
@@ -38,13 +37,17 @@ class _Held:
 
 @dataclass(slots=True)
 class Marker:
-    """The bullet or number of an item, which waits for the item's first line. `end` is where it ends."""
+    """The bullet or number of an item, which waits for the item's first line. `end` is where it ends; links
+    find the item by its `anchor`."""
 
     line: Line
     end: float
+    anchor: str = ""
 
     def draw(self, pages: Pages, baseline: float) -> None:
         """Draw it on a baseline, with its end at the text's side."""
+        if self.anchor:
+            pages.anchors[self.anchor] = (len(pages.pages) - 1, baseline - look.BODY_SIZE)
         pages.text(self.line, self.end, self.end, baseline, align="left" if pages.rtl else "right")
 
 
@@ -68,7 +71,8 @@ class Flow:
     def __init__(self, pages: Pages) -> None:
         self.pages = pages
         self.start = look.MARGIN
-        self.end = look.PAGE_WIDTH - look.MARGIN
+        self.end = pages.paper.width - look.MARGIN
+        self.bottom = pages.paper.height - look.MARGIN
         self.y = _TOP
         self.gap = 0.0
         self.marker: Marker | None = None
@@ -82,7 +86,7 @@ class Flow:
     @property
     def room(self) -> float:
         """What is left of the page."""
-        return _BOTTOM - self.y
+        return self.bottom - self.y
 
     @property
     def at_top(self) -> bool:
@@ -91,7 +95,7 @@ class Flow:
     @property
     def whole_page(self) -> float:
         """The height between the margins."""
-        return _BOTTOM - _TOP
+        return self.bottom - _TOP
 
     def new_page(self) -> None:
         """Go on at the top of the next page."""
@@ -119,7 +123,7 @@ class Flow:
     def hold(self, before: float, height: float, after: float, draw: Callable[[float], None]) -> None:
         """Keep a heading back until the next block begins; `draw` gets the top of its place."""
         self._held.append(_Held(before, height, after, draw, [bar for bar in self._bars if bar.page < 0]))
-        if sum(held.height for held in self._held) > _MOST_HELD:
+        if sum(held.height for held in self._held) > self.whole_page / 2:
             self.begin(0.0)
 
     def _release(self) -> None:
@@ -197,7 +201,7 @@ class Flow:
         last = len(self.pages.pages) - 1
         for page in range(bar.page, last + 1) if bar.page >= 0 and bar.has_room else ():
             top = bar.top if page == bar.page else _TOP
-            bottom = self.y if page == last else _BOTTOM
+            bottom = self.y if page == last else self.bottom
             if bottom > top:
                 self.pages.fill(bar.start, bar.start + look.QUOTE_BAR, top, bottom, look.QUOTE_BAR_FILL, page)
 

@@ -1,24 +1,22 @@
 """Blocks -> pages: headings, paragraphs, lists, quotes and rules. Code and tables have their own modules."""
 
 import logging
-import re
-from collections import Counter
 from collections.abc import Iterable
 
 from tools.helper.pdf import look
 from tools.helper.pdf.bidi import levelled
 from tools.helper.pdf.blocks import (
-    LINE_BREAK,
     Block,
     Code,
+    Definition,
     Heading,
     ItemList,
     Paragraph,
     Quote,
     Rule,
-    Span,
     Spans,
     Table,
+    plain_spans,
     plain_text,
 )
 from tools.helper.pdf.code import draw_code
@@ -41,7 +39,6 @@ class Layout:
         self._typesetter = typesetter
         self._style = Style()
         self._lists: tuple[ItemList, ...] = ()
-        self._slugs: Counter[str] = Counter()
 
     def draw(self, blocks: Iterable[Block]) -> None:
         """Draw blocks. One that fails is drawn as plain text: the others must not be lost with it."""
@@ -64,12 +61,14 @@ class Layout:
                 self._paragraph(block)
             case Heading():
                 self._heading(block)
-            case Code(text):
-                draw_code(text, self._flow, self._typesetter)
+            case Code():
+                draw_code(block, self._flow, self._typesetter)
             case Table():
                 draw_table(block, self._flow, self._typesetter, self._style)
             case ItemList():
                 self._list(block)
+            case Definition():
+                self._definition(block)
             case Quote(blocks):
                 self._quote(blocks)
             case Rule():
@@ -91,15 +90,16 @@ class Layout:
         line_height = shape.size * look.HEADING_LEADING
         height = len(lines) * line_height + shape.rule_pad + shape.rule
         if height > self._flow.whole_page / 2:  # a heading by its mark alone
-            self._place(lines, rtl, shape.size, look.HEADING_LEADING, shape.before)
+            self._flow.begin(line_height, shape.before)
+            self._flow.pages.anchors[heading.anchor] = (len(self._flow.pages.pages) - 1, self._flow.y)
+            self._place(lines, rtl, shape.size, look.HEADING_LEADING, 0.0)
             self._flow.done(shape.after)
             return
         pages, start, end = self._flow.pages, self._flow.start, self._flow.end
         marker, self._flow.marker = self._flow.marker, None
-        anchor = self._anchor(plain_text(heading))
 
         def draw(top: float) -> None:
-            pages.anchors[anchor] = (len(pages.pages) - 1, top)
+            pages.anchors[heading.anchor] = (len(pages.pages) - 1, top)
             baseline = top + baseline_in(line_height, shape.size)
             if marker:
                 marker.draw(pages, baseline)
@@ -117,7 +117,7 @@ class Layout:
         widest = max([width_of(marker) for marker in markers], default=0.0)
         with self._flow.indented(max(look.LIST_INDENT, widest + look.MARKER_GAP)):
             for item, marker in zip(items.items, markers, strict=True):
-                self._flow.marker = Marker(marker, self._flow.start - look.MARKER_GAP)
+                self._flow.marker = Marker(marker, self._flow.start - look.MARKER_GAP, item.anchor)
                 self.draw(item.blocks)
                 if self._flow.marker:  # an item with nothing in it
                     self._place([[]], False, self._style.size, look.LEADING, 0.0)
@@ -136,6 +136,16 @@ class Layout:
             depth = sum(outer.start is None for outer in self._lists)
             text = look.BULLETS[(depth - 1) % len(look.BULLETS)]
         return self._typesetter.line(text, self._style._replace(italic=False))
+
+    def _definition(self, definition: Definition) -> None:
+        style = self._style._replace(bold=True)
+        lines, rtl = self._lines(definition.term, style)
+        self._place(lines, rtl, style.size, look.LEADING, look.PARAGRAPH_GAP)
+        self._flow.done(0.0)
+        with self._flow.indented(look.LIST_INDENT):
+            for meaning in definition.meanings:
+                self.draw(meaning)
+        self._flow.done(look.PARAGRAPH_GAP)
 
     def _quote(self, blocks: list[Block]) -> None:
         style, lists = self._style, self._lists
@@ -169,15 +179,3 @@ class Layout:
             flow.draw_marker(baseline)
             flow.pages.text(line, flow.start, flow.end, baseline, rtl=rtl)
             flow.y += height
-
-    def _anchor(self, heading: str) -> str:
-        """The name under which links find a heading, as the usual Markdown sites make it."""
-        name = re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-")
-        number = self._slugs[name]
-        self._slugs[name] += 1
-        return f"{name}-{number}" if number else name
-
-
-def plain_spans(text: str) -> Spans:
-    """A text of several lines as spans."""
-    return tuple(span for line in text.split("\n") for span in (Span(line), LINE_BREAK))[:-1]

@@ -1,6 +1,7 @@
 """The look of a document: every size and colour, in points (a CSS pixel is 0.75 of one)."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 PX = 0.75
 
@@ -10,7 +11,15 @@ def _rgb(code: str) -> str:
     return " ".join(f"{int(code[at : at + 2], 16) / 255:.3f}" for at in (1, 3, 5))
 
 
-PAGE_WIDTH, PAGE_HEIGHT = 595.28, 841.89
+class Paper(NamedTuple):
+    """The size of a page."""
+
+    width: float
+    height: float
+
+
+A4 = Paper(595.28, 841.89)
+PAPERS = {"a4": A4, "letter": Paper(612.0, 792.0)}
 MARGIN = 2 / 2.54 * 72
 
 INK = _rgb("#222222")
@@ -23,6 +32,10 @@ PARAGRAPH_GAP = 12.0
 
 CODE_SIZE = 0.85
 """Size of code in a line of text, as a multiple of the size around it."""
+SHIFTED_SIZE = 0.7
+SHIFTS = (0.0, 0.36, -0.16)
+"""Size and place of text on, above and below (-1) the line, as multiples of the size around it."""
+
 CODE_FILL = _rgb("#f4f4f4")
 CODE_PAD_X, CODE_PAD_Y, CODE_RADIUS = 6 * PX, 2 * PX, 3 * PX
 
@@ -30,6 +43,23 @@ BLOCK_CODE_SIZE = 9.5
 """At this size eighty columns fit between the margins."""
 BLOCK_CODE_LEADING = 1.45
 BLOCK_CODE_PAD, BLOCK_CODE_RADIUS = BLOCK_CODE_SIZE, 4 * PX
+CODE_INKS = {
+    "Comment": _rgb("#5c6670"),
+    "Keyword": _rgb("#7b2fa0"),
+    "Keyword.Constant": _rgb("#a04000"),
+    "Operator.Word": _rgb("#7b2fa0"),
+    "Literal.String": _rgb("#0b6b3a"),
+    "Literal.Number": _rgb("#a04000"),
+    "Name.Function": _rgb("#1a5dc7"),
+    "Name.Class": _rgb("#1a5dc7"),
+    "Name.Decorator": _rgb("#7b2fa0"),
+    "Name.Tag": _rgb("#1a5dc7"),
+    "Name.Attribute": _rgb("#a04000"),
+    "Generic.Deleted": _rgb("#b3261e"),
+    "Generic.Inserted": _rgb("#0b6b3a"),
+    "Generic.Heading": _rgb("#1a5dc7"),
+}
+"""Colours of code by the names of Pygments' tokens; each is readable on the grey below it."""
 WRAP_MARK = _rgb("#999999")
 
 QUOTE_INK = _rgb("#555555")
@@ -49,6 +79,10 @@ SMALLEST_CELL_SIZE = 6.0
 RULE_INK, RULE_WIDTH = _rgb("#cccccc"), 1 * PX
 
 FOOT_SIZE, FOOT_INK = 9.0, _rgb("#777777")
+
+CONTENTS_LEADING = 1.5
+CONTENTS_NUMBER = 34.0
+"""Width that is kept free for the page number of an entry."""
 
 
 @dataclass(frozen=True)

@@ -42,8 +42,9 @@ class Pages:
     that links lead to, as a page's number from 0 and the distance from its top.
     """
 
-    def __init__(self, rtl: bool = False) -> None:
+    def __init__(self, rtl: bool = False, paper: look.Paper = look.A4) -> None:
         self.rtl = rtl
+        self.paper = paper
         self.pages = [Page()]
         self.font_numbers: dict[Font, int] = {}
         self.anchors: dict[str, tuple[int, float]] = {}
@@ -60,32 +61,38 @@ class Pages:
         """The name of a font in the operators."""
         return f"/F{self.font_numbers.setdefault(font, len(self.font_numbers) + 1)}"
 
+    def up(self, y: float) -> str:
+        """A distance from the top of the page as PDF counts it, from the bottom."""
+        return f"{self.paper.height - y:.2f}"
+
     def left(self, start: float, end: float) -> float:
         """The left edge of what lies between two distances."""
-        return look.PAGE_WIDTH - end if self.rtl else start
+        return self.paper.width - end if self.rtl else start
 
     def fill(self, start: float, end: float, top: float, bottom: float, ink: str, page: int = -1) -> None:
         """A filled rectangle."""
         left = self.left(start, end)
-        self.draw(f"{ink} rg {left:.2f} {_up(bottom)} {end - start:.2f} {bottom - top:.2f} re f", page)
+        self.draw(f"{ink} rg {left:.2f} {self.up(bottom)} {end - start:.2f} {bottom - top:.2f} re f", page)
 
     def fill_rounded(
         self, start: float, end: float, top: float, bottom: float, ink: str, radius: float
     ) -> None:
         """A filled rectangle with round corners."""
         left = self.left(start, end)
-        self.draw(f"{ink} rg {_rounded(left, left + end - start, top, bottom, radius)} f")
+        self.draw(f"{ink} rg {self._rounded(left, left + end - start, top, bottom, radius)} f")
 
     def rule(self, start: float, end: float, y: float, ink: str, thickness: float) -> None:
         """A horizontal line with its middle at `y`."""
         left = self.left(start, end)
-        self.draw(f"{ink} RG {thickness:g} w {left:.2f} {_up(y)} m {left + end - start:.2f} {_up(y)} l S")
+        self.draw(
+            f"{ink} RG {thickness:g} w {left:.2f} {self.up(y)} m {left + end - start:.2f} {self.up(y)} l S"
+        )
 
     def grid(self, edges: Sequence[float], top: float, bottom: float, ink: str, thickness: float) -> None:
         """The lines around a row of cells: above, below, and at each of the edges."""
         places = [f"{self.left(edge, edge):.2f}" for edge in edges]
-        across = " ".join(f"{places[0]} {_up(y)} m {places[-1]} {_up(y)} l" for y in (top, bottom))
-        down = " ".join(f"{x} {_up(top)} m {x} {_up(bottom)} l" for x in places)
+        across = " ".join(f"{places[0]} {self.up(y)} m {places[-1]} {self.up(y)} l" for y in (top, bottom))
+        down = " ".join(f"{x} {self.up(top)} m {x} {self.up(bottom)} l" for x in places)
         self.draw(f"{ink} RG {thickness:g} w 2 J {across} {down} S 0 J")
 
     def text(
@@ -125,7 +132,7 @@ class Pages:
         thicker = (f"{style.ink} RG 2 Tr {style.size * 0.03:.2f} w ", " 0 Tr") if font.thickened else ("", "")
         return (
             f"BT {style.ink} rg {thicker[0]}{self.font_name(font)} 1 Tf"
-            f" {size} 0 {slant} {size} {x:.2f} {_up(baseline)} Tm [{body}]TJ{thicker[1]} ET"
+            f" {size} 0 {slant} {size} {x:.2f} {self.up(baseline - style.rise)} Tm [{body}]TJ{thicker[1]} ET"
         )
 
     def _decorations(self, style: Style, x: float, baseline: float, width: float, page: int) -> Iterator[str]:
@@ -135,7 +142,7 @@ class Pages:
                 Link(x, baseline - style.size, width, style.size * 1.25, style.link)
             )
         if style.strike:
-            y = _up(baseline - style.size * 0.3)
+            y = self.up(baseline - style.size * 0.3)
             yield f"{style.ink} RG {style.size / 16:.2f} w {x:.2f} {y} m {x + width:.2f} {y} l S"
 
     def _shade(self, boxes: Line, left: float, baseline: float, page: int) -> None:
@@ -148,9 +155,25 @@ class Pages:
                 size = run[0].style.size
                 top = baseline - 0.93 * size - look.CODE_PAD_Y
                 bottom = baseline + 0.24 * size + look.CODE_PAD_Y
-                path = _rounded(x, right, top, bottom, look.CODE_RADIUS)
+                path = self._rounded(x, right, top, bottom, look.CODE_RADIUS)
                 self.draw(f"{look.CODE_FILL} rg {path} f", page)
             x = right
+
+    def _rounded(self, left: float, right: float, top: float, bottom: float, radius: float) -> str:
+        """The path of a rectangle with round corners, anticlockwise from the lower left."""
+        low, high, bend = self.paper.height - bottom, self.paper.height - top, radius * (1 - _ROUND)
+        points = (
+            (left + radius, low, "m"),
+            (right - radius, low, "l"),
+            (right - bend, low, right, low + bend, right, low + radius, "c"),
+            (right, high - radius, "l"),
+            (right, high - bend, right - bend, high, right - radius, high, "c"),
+            (left + radius, high, "l"),
+            (left + bend, high, left, high - bend, left, high - radius, "c"),
+            (left, low + radius, "l"),
+            (left, low + bend, left + bend, low, left + radius, low, "c"),
+        )
+        return " ".join(" ".join(f"{n:.2f}" for n in point[:-1]) + f" {point[-1]}" for point in points)
 
 
 def width_of(line: Line) -> float:
@@ -166,25 +189,3 @@ def _runs(boxes: Line) -> Iterator[Line]:
         if at == len(boxes) or boxes[at].style is not first.style or boxes[at].font is not first.font:
             yield boxes[start:at]
             start = at
-
-
-def _up(y: float) -> str:
-    """A distance from the top of the page as PDF counts it, from the bottom."""
-    return f"{look.PAGE_HEIGHT - y:.2f}"
-
-
-def _rounded(left: float, right: float, top: float, bottom: float, radius: float) -> str:
-    """The path of a rectangle with round corners, anticlockwise from the lower left."""
-    low, high, bend = look.PAGE_HEIGHT - bottom, look.PAGE_HEIGHT - top, radius * (1 - _ROUND)
-    points = (
-        (left + radius, low, "m"),
-        (right - radius, low, "l"),
-        (right - bend, low, right, low + bend, right, low + radius, "c"),
-        (right, high - radius, "l"),
-        (right, high - bend, right - bend, high, right - radius, high, "c"),
-        (left + radius, high, "l"),
-        (left + bend, high, left, high - bend, left, high - radius, "c"),
-        (left, low + radius, "l"),
-        (left, low + bend, left + bend, low, left + radius, low, "c"),
-    )
-    return " ".join(" ".join(f"{n:.2f}" for n in point[:-1]) + f" {point[-1]}" for point in points)

@@ -1,6 +1,6 @@
-"""Markdown -> blocks. CommonMark with tables, strikethrough and check boxes; a line end is a line break.
+"""Markdown -> blocks. CommonMark with tables, strikethrough, check boxes, footnotes and definition lists.
 
-Raw HTML is text like any other, but for `<br>`.
+A line end is a line break, except in a paragraph that was wrapped at a fixed width.
 """
 
 import re
@@ -15,6 +15,7 @@ from tools.helper.pdf.blocks import (
     Block,
     Cell,
     Code,
+    Definition,
     Heading,
     Item,
     ItemList,
@@ -24,16 +25,20 @@ from tools.helper.pdf.blocks import (
     Span,
     Spans,
     Table,
+    plain_spans,
 )
+from tools.helper.pdf.html_blocks import Marks, html_blocks, inline_tag
+from tools.helper.pdf.links import image_span, linked, usable_link
 from tools.helper.pdf.notes import Note
+from tools.helper.pdf.wrapping import is_hard_wrapped
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
 
-_BARE_URL = re.compile(r"https?://[^\s<>\"'`\\^{|}、。「」（）]{1,1900}")
-_URL_END = re.compile(r"[.,;:!?*_~'\"\])]+$")
-_USABLE_LINK = re.compile(r"(?:https?|mailto|ftp|tel):|#.", re.IGNORECASE)
+_NOTE = "footnote-"
+"""What the anchors of footnotes begin with."""
+_SPACE = Span(" ")
 _CHECK_BOX = re.compile(r"\[([ xX])\](?:[ \n]|$)")
 _ALIGN = re.compile(r"text-align:(left|center|right)")
 
@@ -42,16 +47,18 @@ def parse(markdown: str) -> tuple[list[Block], list[Note]]:
     """The blocks of a document, and what could not be read as it was meant."""
     env: dict[str, list[Note]] = {"notes": []}
     tokens = _parser().parse(markdown, env)
-    return _Reader(tokens).blocks(), env["notes"]
+    return list(_Reader(tokens).blocks()), env["notes"]
 
 
 @cache
 def _parser() -> "MarkdownIt":
     from markdown_it import MarkdownIt
+    from mdit_py_plugins.deflist import deflist_plugin
+    from mdit_py_plugins.footnote import footnote_plugin
 
-    options = {"html": False, "breaks": True, "maxNesting": markdown_rules.DEEPEST + 20}
+    options = {"html": True, "breaks": True, "maxNesting": markdown_rules.DEEPEST + 20}
     parser = MarkdownIt("commonmark", options)
-    parser.enable(["table", "strikethrough"])
+    parser.enable(["table", "strikethrough"]).use(footnote_plugin).use(deflist_plugin)
     markdown_rules.extend(parser)
     return parser
 
@@ -69,8 +76,13 @@ class _Reader:
         for token in self._tokens:
             if token.type == end:
                 break
-            block = self._block(token)
-            if block is not None:
+            if token.type == "html_block":
+                found += html_blocks(token.content)
+            elif token.type == "footnote_block_open":
+                found += self._footnotes()
+            elif token.type == "dl_open":
+                found += self._definitions()
+            elif block := self._block(token):
                 found.append(block)
         return found
 
@@ -115,6 +127,33 @@ class _Reader:
                 result.items.append(item)
         return result
 
+    def _footnotes(self) -> list[Block]:
+        """What stands at the end, below a rule."""
+        notes = ItemList([], 1)
+        for token in self._tokens:
+            if token.type == "footnote_block_close":
+                break
+            if token.type == "footnote_open":
+                anchor = f"{_NOTE}{int(token.meta['id']) + 1}"
+                notes.items.append(Item(self.blocks("footnote_close"), anchor=anchor))
+        return [Rule(), notes]
+
+    def _definitions(self) -> list[Block]:
+        found: list[Block] = []
+        for token in self._tokens:
+            match token.type:
+                case "dl_close":
+                    break
+                case "dt_open":
+                    found.append(Definition(self._inline("dt_close"), []))
+                case "dd_open":
+                    meaning = self.blocks("dd_close")
+                    if meaning and isinstance(meaning[0], Paragraph):
+                        meaning[0].tight = True  # it stands close to its term
+                    if found and isinstance(found[-1], Definition):
+                        found[-1].meanings.append(meaning)
+        return found
+
     def _table(self) -> Table:
         table = Table()
         rows = table.header
@@ -146,71 +185,46 @@ def _take_check_box(item: Item) -> None:
 
 def _spans(token: "Token") -> Spans:
     if token.type == markdown_rules.PLAIN_INLINE:
-        return tuple(_lines(token.content))
-    return tuple(_inline_spans(token.children or []))
+        return plain_spans(token.content)
+    line_end = _SPACE if is_hard_wrapped(token.content) else LINE_BREAK
+    return tuple(_inline_spans(token.children or [], line_end))
 
 
-def _lines(text: str) -> Iterator[Span]:
-    for number, line in enumerate(text.split("\n")):
-        if number:
-            yield LINE_BREAK
-        yield Span(line)
-
-
-def _inline_spans(tokens: "list[Token]") -> Iterator[Span]:
-    bold = italic = strike = 0
-    links: list[str] = []
+def _inline_spans(tokens: "list[Token]", line_end: Span = LINE_BREAK) -> Iterator[Span]:
+    marks = Marks()
     for token in tokens:
-        link = links[-1] if links else ""
         match token.type:
             case "text":
-                span = Span(token.content, bold > 0, italic > 0, False, strike > 0, link)
-                yield from (span,) if link or "://" not in span.text else _linked(span)
+                span = marks.of(Span(token.content))
+                yield from (span,) if span.link or "://" not in span.text else linked(span)
             case "code_inline":
-                yield Span(token.content, bold > 0, italic > 0, True, strike > 0, link)
-            case "softbreak" | "hardbreak":
+                yield marks.of(Span(token.content, code=True))
+            case "softbreak":
+                yield line_end
+            case "hardbreak":
                 yield LINE_BREAK
-            case "strong_open" | "strong_close":
-                bold += token.nesting
-            case "em_open" | "em_close":
-                italic += token.nesting
-            case "s_open" | "s_close":
-                strike += token.nesting
+            case "strong_open" | "em_open" | "s_open":
+                marks.start(token.tag)
             case "link_open":
-                href = str(token.attrs.get("href", ""))
-                links.append(href if _USABLE_LINK.match(href) else "")
-            case "link_close":
-                links.pop()
+                marks.start("a", usable_link(str(token.attrs.get("href", ""))))
+            case "strong_close" | "em_close" | "s_close" | "link_close":
+                marks.end(token.tag)
             case "image":
-                yield _image(token, link)
+                yield marks.of(image_span(token.content, str(token.attrs.get("src", ""))))
+            case "html_inline":
+                yield from _html_spans(token.content, marks)
+            case "footnote_ref":
+                number = int(token.meta["id"]) + 1
+                yield marks.of(Span(str(number), link=f"#{_NOTE}{number}", shift=1))
 
 
-def _image(token: "Token", link: str) -> Span:
-    """An image as the text that stands for it, linked to where it is."""
-    source = str(token.attrs.get("src", ""))
-    web = source if source.startswith(("http://", "https://")) else ""
-    return Span(f"[{token.content or source[:80] or '?'}]", italic=True, link=link or web)
-
-
-def _linked(span: Span) -> Iterator[Span]:
-    """The span in pieces: a bare address in it is a link of its own."""
-    done = 0
-    for found in _BARE_URL.finditer(span.text):
-        url = _without_tail(found[0])
-        if found.start() > done:
-            yield span._replace(text=span.text[done : found.start()])
-        yield span._replace(text=url, link=url)
-        done = found.start() + len(url)
-    if done < len(span.text):
-        yield span._replace(text=span.text[done:])
-
-
-def _without_tail(url: str) -> str:
-    """The address without the signs that end a sentence; a bracket that it opened itself is its own."""
-    tail = _URL_END.search(url)
-    if not tail:
-        return url
-    kept = tail.start()
-    if tail[0].startswith(")") and url.count("(", 0, kept) > url.count(")", 0, kept):
-        kept += 1
-    return url[:kept]
+def _html_spans(source: str, marks: Marks) -> Iterator[Span]:
+    tag = inline_tag(source)
+    if tag is None:
+        yield marks.of(Span(source))
+    elif tag.span is not None:
+        yield tag.span if tag.span is LINE_BREAK else marks.of(tag.span)
+    elif tag.ends:
+        marks.end(tag.tag)
+    else:
+        marks.start(tag.tag, tag.href)

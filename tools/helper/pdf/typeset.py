@@ -16,7 +16,7 @@ _PIECE = 40
 
 
 class Style(NamedTuple):
-    """How a stretch of text looks. `shaded` puts the grey of code behind it."""
+    """How a stretch of text looks. `shaded` puts the grey of code behind it; `rise` lifts it, in points."""
 
     size: float = look.BODY_SIZE
     ink: str = look.INK
@@ -26,13 +26,16 @@ class Style(NamedTuple):
     strike: bool = False
     shaded: bool = False
     link: str = ""
+    rise: float = 0.0
 
     def of(self, span: Span) -> "Style":
         """The style of a span in text of this style. Emphasis in italic text is upright."""
         if not any(span[1:]):
             return self
         return self._replace(
-            size=self.size * look.CODE_SIZE if span.code else self.size,
+            size=self.size
+            * (look.CODE_SIZE if span.code else 1.0)
+            * (look.SHIFTED_SIZE if span.shift else 1.0),
             ink=look.LINK if span.link else self.ink,
             mono=self.mono or span.code,
             bold=self.bold or span.bold,
@@ -40,6 +43,7 @@ class Style(NamedTuple):
             strike=self.strike or span.strike,
             shaded=self.shaded or span.code,
             link=span.link or self.link,
+            rise=self.rise + self.size * look.SHIFTS[span.shift],
         )
 
 
